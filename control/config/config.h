@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Configuration file (libconfig syntax) -> checked settings.
+ *
+ * Every mistake is reported, not only the first, one line each:
+ *   FILE:LINE: tenants[1].quota.attempts: what is wrong (allowed range)
+ * Unknown keys, duplicate keys and names, wrong types and numbers out of range are errors; host bits
+ * in a prefix are a warning. Integers are read exactly, as 64 bits, from the text itself, because
+ * libconfig 1.5 silently wraps literals above 32 bits without `L`. `@include` is refused: the
+ * library's scanner may end the process on a bad one.
+ *
+ * One thread at a time; nothing here touches DPDK or a live policy.
+ */
+#ifndef SLUICE_CONFIG_CONFIG_H
+#define SLUICE_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "dataplane/policy/policy.h"
+#include "dataplane/worker/settings.h"
+
+#define CONFIG_FILE_MAX_BYTES (16u * 1024 * 1024)
+
+struct control_settings {
+    const char *socket;
+    uint64_t period_ns; /* 10 ms .. 1 s */
+};
+
+/* Everything a daemon runs on. Owns all memory it points to. */
+struct settings {
+    struct dataplane_settings dataplane;
+    struct control_settings control;
+    struct policy_spec policy;
+    struct config_arena *arena;
+};
+
+/*
+ * Reads and checks `path`; errors and warnings go to `report`, one line each. 0 and *out filled, or
+ * -EINVAL (the file is wrong), -ENOENT/-EACCES/-EFBIG (it cannot be read), -ENOMEM.
+ */
+int config_load(const char *path, FILE *report, struct settings **out);
+void config_free(struct settings *settings);
+
+/*
+ * Applies one `KEY=VALUE` of `sluicectl set tenant NAME ...` to a tenant of the specification:
+ * "quota.attempts=200/s", "quota.attempts_burst=20", "window=5" and their like, with the grammar and
+ * ranges of the file. 0, or -EINVAL with what is wrong in `why` and the allowed range in `range`
+ * ("" if none); the tenant is then unchanged.
+ */
+struct config_refusal {
+    char why[256];
+    char range[128];
+};
+int config_set_tenant(struct policy_tenant *tenant, const char *assignment,
+                      struct config_refusal *refusal);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The running daemon as its verbs see it: the settings in force, the data plane, and the one way to
+ * change policy. Control thread only.
+ */
+#ifndef SLUICE_PLANE_PLANE_H
+#define SLUICE_PLANE_PLANE_H
+
+#include <stdint.h>
+
+#include "control/config/config.h"
+#include "dataplane/worker/worker.h"
+
+/* What the last whole period showed of one worker. */
+struct plane_sample {
+    double busy;              /* share of cycles spent on packets, 0 .. 1 */
+    double cycles_per_packet; /* busy cycles over received packets; 0 when there were none */
+    double packets_per_s;
+};
+
+struct plane {
+    struct settings *settings; /* settings->policy is the specification in force */
+    struct dataplane *dataplane;
+    uint64_t started_ns; /* CLOCK_MONOTONIC */
+    struct plane_sample samples[DATAPLANE_WORKERS_MAX];
+};
+
+/*
+ * Replaces tenant `index` of the specification and publishes the policy made from it. 0 or -errno,
+ * and then nothing has changed.
+ */
+int plane_set_tenant(struct plane *plane, uint32_t index, const struct policy_tenant *tenant);
+
+#endif

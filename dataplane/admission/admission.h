@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who may enter, and why not. The one decision core: the same object code serves the workers, unit
+ * tests, fuzzers, benchmarks and the simulator.
+ *
+ * A struct admission belongs to one worker (one thread at a time); struct admission_shared is what
+ * all workers have in common, atomics only. Nothing here reads a clock, draws a random number,
+ * allocates, blocks or fails: time is an argument (monotonic ns), memory comes from the caller, and
+ * the answer to anything is a decision. Tenants and services are named by the `id` the policy gave
+ * their names, so live state outlasts any number of policies.
+ *
+ * Decisions are made cheapest first, and every limit is tested before any is debited, so a refusal
+ * spends nothing. Order: denied, deadline, breaker, quota (rate, packets, bits, share), retry
+ * budget, shed, window (capacity), wait queue. What is not there yet has its place in
+ * admission_offer() where the order says.
+ */
+#ifndef SLUICE_ADMISSION_ADMISSION_H
+#define SLUICE_ADMISSION_ADMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/admission/bucket.h"
+#include "dataplane/admission/verdict.h"
+#include "dataplane/admission/window.h"
+#include "dataplane/policy/policy.h"
+
+#define ADMISSION_NO_SERVICE UINT32_MAX
+
+/* Direction of a packet through the gate. */
+enum direction { DIRECTION_IN /* outside -> inside */, DIRECTION_OUT, DIRECTION_MAX };
+
+/* How a slot's work ended. */
+enum outcome {
+    OUTCOME_FINISHED, /* both sides closed, or the exchange was answered */
+    OUTCOME_RESET,    /* the service reset it */
+    OUTCOME_ABORTED,  /* the client reset it and the service did not confirm within `linger` */
+    OUTCOME_AGED,     /* freed unproven: nothing was heard for the configured time */
+    OUTCOME_MAX,
+};
+
+/* One attempt to start work. */
+struct attempt {
+    uint32_t tenant;   /* id */
+    uint32_t service;  /* id; ADMISSION_NO_SERVICE: charged to the tenant's quotas, takes no slot */
+    uint32_t ip_bytes; /* of the packet that carries it */
+};
+
+struct slot {
+    uint32_t tenant, service; /* ids */
+};
+
+struct decision {
+    enum verdict verdict;
+    enum reason reason; /* REASON_NONE when admitted */
+};
+
+/* Counters have one writer, the worker; anyone may read them (relaxed 64-bit loads). */
+struct admission_tenant_counters {
+    uint64_t attempts;        /* offers made */
+    uint64_t attempt_packets; /* packets that carried them, retransmissions included */
+    uint64_t admitted;
+    uint64_t adopted;                     /* flows found mid-way, slot taken on debt */
+    uint64_t refused[REASON_ATTEMPT_MAX]; /* by reason; attempts = admitted + sum of these */
+    uint64_t dropped_packets;             /* packets of known flows over the packet quota */
+    uint64_t dropped_bits;                /* ... over the bit quota */
+    uint64_t packets[DIRECTION_MAX], bytes[DIRECTION_MAX]; /* forwarded; bytes by IP length */
+};
+
+struct admission_service_counters {
+    uint64_t attempts, attempt_packets, admitted, adopted;
+    uint64_t refused[REASON_ATTEMPT_MAX];
+    uint64_t outcomes[OUTCOME_MAX];
+    uint64_t answered;   /* refusals told to the client */
+    uint64_t unanswered; /* refusals dropped: form `drop`, or beyond refuse_rate */
+};
+
+struct admission;
+struct admission_shared;
+
+/* What the structures need, so that the caller can place them (cache-line aligned). */
+struct admission_size {
+    uint32_t n_tenants, n_services; /* ids are below these */
+};
+size_t admission_shared_bytes(const struct admission_size *size);
+size_t admission_bytes(const struct admission_size *size);
+
+/* Build in zeroed memory of that many bytes; nothing to free but the memory. */
+struct admission_shared *admission_shared_init(void *memory, const struct admission_size *size);
+struct admission *admission_init(void *memory, const struct admission_size *size,
+                                 struct admission_shared *shared);
+
+/*
+ * Takes over the limits of `policy` (which is not kept). Buckets seen for the first time start full;
+ * live ones keep their tokens, clamped to the new burst. Owner thread.
+ */
+void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns);
+
+/* Asks for one attempt. On admit with a service, a slot (tenant, service) is held until
+ * admission_complete(). Owner thread. */
+struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
+                                uint64_t now_ns);
+
+/* Counts a further packet of an attempt that was already answered for; it costs no attempt. */
+void admission_repeat(struct admission *adm, const struct slot *slot);
+
+/* Charges one outside -> inside packet of `ip_bytes` to a tenant's packet and bit quotas: both are
+ * tested, then both debited. Owner thread. */
+struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
+                                 uint64_t now_ns);
+
+/* Counts a forwarded packet; no limit applies. */
+void admission_count(struct admission *adm, uint32_t tenant, enum direction direction,
+                     uint32_t ip_bytes);
+
+/* Takes a slot on debt for work that already runs (a flow found mid-way). Bills no attempt. */
+void admission_adopt_flow(struct admission *adm, const struct slot *slot);
+
+/* Ends the work of a slot; exactly once per slot admitted or adopted. */
+void admission_complete(struct admission *adm, const struct slot *slot, enum outcome outcome);
+
+/* May this refusal be told to the client? Takes from the service's refuse_rate and counts either
+ * way; false for form `drop`. */
+bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_ns);
+
+/* For listings; any thread, values of a moment. */
+const struct admission_tenant_counters *admission_tenant_counters(const struct admission *adm,
+                                                                  uint32_t tenant);
+const struct admission_service_counters *admission_service_counters(const struct admission *adm,
+                                                                    uint32_t service);
+uint64_t admission_attempt_tokens(const struct admission *adm, uint32_t tenant, uint64_t now_ns);
+const struct window *admission_tenant_window(const struct admission_shared *shared,
+                                             uint32_t tenant);
+const struct window *admission_service_window(const struct admission_shared *shared,
+                                              uint32_t service);
+
+#endif

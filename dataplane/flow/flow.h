@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One worker's flows: fixed memory chosen at start, one index line and one entry line per lookup.
+ *
+ * A key is the outside endpoint, the inside endpoint, protocol and VLAN, so both directions of a
+ * conversation find the same entry. An index line holds FLOW_WAYS (tag, entry) pairs; a key has two
+ * candidate lines, and the second is read only while some flow of the first had to move there.
+ * When both are full, or no entry is free, flow_insert() says so: flows in the table are never
+ * evicted for a new one.
+ *
+ * Owner thread only, except flow_table_used(), which any thread may read.
+ */
+#ifndef SLUICE_FLOW_FLOW_H
+#define SLUICE_FLOW_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/packet/parse.h"
+#include "dataplane/policy/address.h"
+
+#define FLOW_WAYS 10
+#define FLOW_MAX  16777216u /* flows per worker */
+
+struct flow_key {
+    struct address outside, inside;
+    uint16_t outside_port, inside_port;
+    uint32_t tags; /* protocol << 24 | inner VLAN id << 12 | outer VLAN id */
+};
+
+enum flow_state {
+    FLOW_FREE,
+    FLOW_OPENING,     /* TCP SYN passed, the service has not answered */
+    FLOW_ANSWERED,    /* the service's SYN-ACK passed */
+    FLOW_ESTABLISHED, /* the client's ACK or data passed; UDP: any datagram */
+    FLOW_CLOSING,     /* one FIN passed */
+    FLOW_LINGERING,   /* the client reset it, the service has not confirmed */
+    FLOW_CLOSED,      /* both FINs or the service's RST passed; kept for stragglers */
+};
+
+/* Exactly one cache line. */
+struct flow {
+    struct flow_key key;
+    uint8_t state;     /* enum flow_state */
+    uint8_t flags;     /* FLOW_HAS_* */
+    uint16_t service;  /* id; FLOW_NO_SERVICE */
+    uint32_t tenant;   /* id */
+    uint32_t heard_ms; /* last packet, on the table's age clock; UDP owed: first unanswered one */
+    uint32_t next;     /* free list while FLOW_FREE */
+    uint32_t spare[2];
+} __attribute__((aligned(64)));
+
+#define FLOW_NO_SERVICE 0xffffu
+
+#define FLOW_HAS_SLOT        0x01 /* a slot is held; cleared by the owner exactly once */
+#define FLOW_HAS_FIN_OUTSIDE 0x02
+#define FLOW_HAS_FIN_INSIDE  0x04
+#define FLOW_FROM_INSIDE     0x08 /* the inside started it: passes unasked */
+
+_Static_assert(sizeof(struct flow_key) == 40, "no padding: the key is hashed and compared as words");
+_Static_assert(sizeof(struct flow) == 64, "an entry is one cache line");
+
+struct flow_table;
+
+/* Bytes for at most `max` flows (1 .. FLOW_MAX). */
+size_t flow_table_bytes(uint32_t max);
+
+/* Builds the table in zeroed, cache-line aligned memory. `seed` keys the hash: keep it secret, so
+ * that nobody outside can choose flows that collide. */
+struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t seed[4]);
+
+/* Keyed hash of a key, the same for both directions. */
+uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key);
+
+/* Two steps that hide memory latency over a burst: first the index lines, then the entries. */
+void flow_prefetch_index(const struct flow_table *table, uint64_t hash);
+void flow_prefetch_entry(const struct flow_table *table, uint64_t hash);
+
+struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash);
+
+/* A new entry with that key, state FLOW_OPENING, all else zero; NULL when there is no room. The key
+ * must not be in the table. */
+struct flow *flow_insert(struct flow_table *table, const struct flow_key *key, uint64_t hash);
+
+/* Frees an entry; the caller has ended its slot. */
+void flow_remove(struct flow_table *table, struct flow *flow);
+
+uint32_t flow_table_used(const struct flow_table *table);
+uint32_t flow_table_max(const struct flow_table *table);
+
+/*
+ * The age clock: milliseconds that passed while the worker was awake. A step of more than
+ * FLOW_TICK_MAX_MS (a paused machine) counts as that much only, because packets may have come that
+ * nobody saw. Returns the age clock.
+ */
+#define FLOW_TICK_MAX_MS 1000
+uint32_t flow_table_tick(struct flow_table *table, uint64_t now_ns);
+uint32_t flow_table_now_ms(const struct flow_table *table);
+
+/*
+ * Visits the entries in turn, a share of the table that fits the time since the last call (the whole
+ * table in FLOW_SWEEP_MS), and calls `expire` for each one in use. `expire` may remove its entry.
+ */
+#define FLOW_SWEEP_MS 256
+typedef void flow_visit(struct flow_table *table, struct flow *flow, void *context);
+void flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a packet does to the flow it belongs to, and when a flow has been silent too long.
+ *
+ * TCP (RFC 9293): a slot is held from the SYN until both sides sent FIN or the service sent RST. A
+ * client's RST alone frees nothing yet, for the work may still run: the slot lingers until the
+ * service confirms or `linger` passes. A repeated SYN of a flow that is opening or open is the same
+ * attempt; a SYN on a closed flow is a new one. UDP: a slot is held from the first datagram to the
+ * first reply; repeats before the reply are the same attempt, and do not extend its life.
+ *
+ * Pure functions of flow, packet and the table's age clock; the owner thread calls them. The caller
+ * frees the slot when told so (admission_complete), which keeps this free of admission.
+ */
+#ifndef SLUICE_FLOW_LIFECYCLE_H
+#define SLUICE_FLOW_LIFECYCLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/admission/admission.h"
+#include "dataplane/flow/flow.h"
+
+/* Milliseconds of silence after which a flow ends. All 1 .. 86400000. */
+struct flow_timeouts {
+    uint32_t embryonic_ms; /* SYN or SYN-ACK without the next step */
+    uint32_t tcp_idle_ms;
+    uint32_t udp_idle_ms;
+    uint32_t fin_ms;    /* after the first FIN, and stragglers of a closed flow */
+    uint32_t linger_ms; /* after the client's RST */
+};
+
+enum flow_effect {
+    FLOW_EFFECT_NONE,    /* goes on */
+    FLOW_EFFECT_REPEAT,  /* the same attempt again: counts a packet, costs nothing */
+    FLOW_EFFECT_ENDED,   /* the work has ended: free the slot, if any, with `outcome` */
+    FLOW_EFFECT_ATTEMPT, /* a new attempt on this key: ask admission, then flow_restart() */
+};
+
+struct flow_change {
+    enum flow_effect effect;
+    enum outcome outcome;
+};
+
+/* Key of a TCP or UDP packet that travels in `direction`. */
+struct flow_key flow_key_of(const struct packet *packet, enum direction direction);
+
+/* Advances the flow by one of its packets. */
+struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
+                                enum direction direction, uint32_t now_ms);
+
+/* (Re)starts a flow's life with the packet that opens it: a SYN or a datagram. */
+void flow_restart(struct flow *flow, const struct packet *packet, uint32_t now_ms);
+
+/* Starts a flow that was found mid-way. */
+void flow_start_established(struct flow *flow, uint32_t now_ms);
+
+/* Has it been silent too long? Then `outcome` says what becomes of its slot. */
+bool flow_expired(const struct flow *flow, const struct flow_timeouts *timeouts, uint32_t now_ms,
+                  enum outcome *outcome);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Policy: who the tenants and services are and what they may do. An immutable snapshot.
+ *
+ * Built from a struct policy_spec by one thread, then read by any number of threads without a lock,
+ * and freed once no reader can hold it (dataplane/worker/worker.h says how that is known).
+ * Nothing here changes with traffic: tokens, slots and counters live in admission.h, found through
+ * the tenant's or service's `id`, which the builder of the specification keeps for a name as long
+ * as the process lives.
+ */
+#ifndef SLUICE_POLICY_POLICY_H
+#define SLUICE_POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/policy/address.h"
+#include "dataplane/policy/rate.h"
+
+#define POLICY_NAME_MAX     63 /* bytes of a tenant's or service's name */
+#define POLICY_TENANTS_MAX  65536
+#define POLICY_SERVICES_MAX 4096
+#define POLICY_PREFIXES_MAX 1048576
+#define POLICY_WINDOW_MAX   16777216 /* slots */
+#define POLICY_NONE         UINT32_MAX
+
+/* Value of the work, lowest first: the order in which shedding takes it. */
+enum policy_class { CLASS_BULK, CLASS_NORMAL, CLASS_CRITICAL, CLASS_MAX };
+const char *policy_class_name(enum policy_class c);
+
+enum policy_protocol { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
+
+/* What a slot counts. */
+enum policy_unit { UNIT_CONNECTION, UNIT_EXCHANGE };
+const char *policy_unit_name(enum policy_unit u);
+
+/* How a refused attempt is told. */
+enum policy_refusal { REFUSAL_DROP, REFUSAL_RST };
+const char *policy_refusal_name(enum policy_refusal r);
+
+struct policy_prefix {
+    struct address network; /* host bits are masked by the policy, duplicates must be gone */
+    uint8_t bits;           /* 0 .. 128, in the mapped form: IPv4 /24 is 120 */
+    uint32_t tenant;        /* index into tenants[] */
+};
+
+struct policy_tenant {
+    struct quota_rate attempts; /* attempts per period */
+    struct quota_rate packets;  /* packets per period, outside -> inside */
+    struct quota_rate bits;     /* bits per second by IP length, outside -> inside */
+    uint32_t window;            /* slots; POLICY_WINDOW_MAX: no limit of its own */
+    uint32_t id;                /* index of the live state that belongs to this name */
+    enum policy_class class;
+    char name[POLICY_NAME_MAX + 1];
+};
+
+struct policy_ports {
+    uint16_t first, last; /* both included, host byte order */
+};
+
+struct policy_service {
+    struct address *addresses;
+    struct policy_ports *ports;
+    uint32_t n_addresses, n_ports;
+    uint32_t tenant; /* index into tenants[]: who asks when no prefix matches; POLICY_NONE: default */
+    uint32_t window; /* slots; POLICY_WINDOW_MAX: no limit */
+    uint32_t id;     /* index of the live state that belongs to this name */
+    enum policy_protocol protocol;
+    enum policy_unit unit;
+    enum policy_refusal refusal;
+    struct quota_rate refuse_rate; /* answered refusals per period; the rest is dropped */
+    char name[POLICY_NAME_MAX + 1];
+};
+
+/* What a policy is built from. tenants[default_tenant] catches whoever no prefix names. */
+struct policy_spec {
+    struct policy_tenant *tenants;
+    struct policy_service *services;
+    struct policy_prefix *prefixes;
+    uint32_t n_tenants, n_services, n_prefixes;
+    uint32_t default_tenant;
+    uint64_t epoch; /* counts publications, for `status` */
+};
+
+struct policy;
+
+/*
+ * Copies `spec` into a new snapshot; the caller keeps its specification. 0, or
+ *   -EINVAL  two prefixes are the same network, two services share an address, protocol and port,
+ *            or an index or rate is out of range (control/config reports these with file and line),
+ *   -ENOMEM.
+ */
+int policy_create(const struct policy_spec *spec, struct policy **out);
+void policy_free(struct policy *policy);
+
+uint64_t policy_epoch(const struct policy *policy);
+uint32_t policy_tenant_count(const struct policy *policy);
+uint32_t policy_service_count(const struct policy *policy);
+const struct policy_tenant *policy_tenant(const struct policy *policy, uint32_t index);
+const struct policy_service *policy_service(const struct policy *policy, uint32_t index);
+
+/* Index of the service that owns (address, protocol, port), or POLICY_NONE. Any thread. */
+uint32_t policy_find_service(const struct policy *policy, const struct address *address,
+                             uint8_t protocol, uint16_t port);
+
+/* Does any service name this address, on whatever protocol and port? */
+bool policy_names_address(const struct policy *policy, const struct address *address);
+
+/*
+ * Who asks: the longest source prefix, else the service's own tenant, else `default`.
+ * `service` may be POLICY_NONE. Returns an index into the tenants.
+ */
+uint32_t policy_find_tenant(const struct policy *policy, const struct address *source,
+                            uint32_t service);
+
+#endif

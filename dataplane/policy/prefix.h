@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Longest-prefix match as a sorted array of disjoint address ranges.
+ *
+ * Nested prefixes are flattened once, when the table is built: each address then belongs to exactly
+ * one range, whose value is that of the longest prefix over it, and a lookup is one binary search.
+ * n prefixes make at most 2n + 1 ranges of 24 bytes. Immutable after building; any thread may read.
+ */
+#ifndef SLUICE_POLICY_PREFIX_H
+#define SLUICE_POLICY_PREFIX_H
+
+#include <stdint.h>
+
+#include "dataplane/policy/address.h"
+
+struct prefix_entry {
+    struct address network;
+    uint8_t bits; /* 0 .. 128 */
+    uint32_t value;
+};
+
+struct prefix_table;
+
+/* `missing` is returned where no prefix covers an address. Sorts `entries` in place and masks their
+ * host bits. 0, -EINVAL (two entries are the same network, bits > 128) or -ENOMEM. */
+int prefix_table_create(struct prefix_entry *entries, uint32_t n, uint32_t missing,
+                        struct prefix_table **out);
+void prefix_table_free(struct prefix_table *table);
+uint32_t prefix_table_find(const struct prefix_table *table, const struct address *address);
+
+/* Zeroes the bits of `a` behind the first `bits`. */
+struct address prefix_mask(const struct address *a, uint8_t bits);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the data plane is built from. Plain data, filled by control/config, checked there; free of
+ * DPDK so that any part of the house may read it. Strings and arrays belong to the filler.
+ */
+#ifndef SLUICE_WORKER_SETTINGS_H
+#define SLUICE_WORKER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/flow/lifecycle.h"
+#include "dataplane/policy/rate.h"
+
+#define DATAPLANE_WORKERS_MAX 64
+#define DATAPLANE_GATES_MAX   16
+#define DATAPLANE_DEVICES_MAX 16 /* per side of a gate */
+
+enum memory_mode { MEMORY_AUTO, MEMORY_HUGE, MEMORY_NONE };
+enum idle_mode { IDLE_POLL, IDLE_SLEEP };
+/* PACKETS: time is the timestamp of the packets themselves (net_pcap), for tests and replays. */
+enum clock_mode { CLOCK_TSC, CLOCK_PACKETS };
+
+struct eal_settings {
+    enum memory_mode memory;
+    uint32_t memory_mib;
+    uint32_t main_cpu;
+    uint32_t n_workers;
+    uint32_t worker_cpus[DATAPLANE_WORKERS_MAX];
+    enum idle_mode idle;
+    enum clock_mode clock;
+    const char *extra; /* further EAL arguments, separated by blanks; "" for none */
+};
+
+/* One side of a gate: EAL devices, each a PCI address or a vdev with its arguments. */
+struct port_settings {
+    uint32_t n_devices;
+    const char *devices[DATAPLANE_DEVICES_MAX];
+};
+
+struct gate_settings {
+    const char *name;
+    struct port_settings outside, inside;
+    struct quota_rate control; /* packets of control traffic per period, for each direction */
+};
+
+struct dataplane_settings {
+    struct eal_settings eal;
+    uint32_t n_gates;
+    struct gate_settings gates[DATAPLANE_GATES_MAX];
+    uint32_t flows_max; /* per data plane, split over the workers */
+    struct flow_timeouts timeouts;
+};
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data plane as the control plane sees it: no DPDK type crosses this header.
+ *
+ * One thread, the control thread on the main lcore, calls everything here. Workers run from
+ * dataplane_start() to dataplane_stop(), each on its own lcore, and are never waited for in between:
+ * a policy is published by swapping a pointer, and the old one is freed by dataplane_reclaim() once
+ * every worker has passed a quiescent point. Counters are read while workers write them: values of a
+ * moment, each monotonic.
+ */
+#ifndef SLUICE_WORKER_WORKER_H
+#define SLUICE_WORKER_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/admission/admission.h"
+#include "dataplane/policy/policy.h"
+#include "dataplane/worker/settings.h"
+
+/* Why a packet was forwarded: X(symbol, name). Together they are `forwarded`. */
+#define DATAPLANE_PASSES(X)                                                                        \
+    X(FLOW, "flow")             /* packet of a known flow */                                       \
+    X(ATTEMPT, "attempt")       /* carried an admitted attempt */                                  \
+    X(MIDFLOW, "midflow")       /* towards a service, no attempt, flow unknown */                  \
+    X(INSIDE, "inside")         /* from the inside, or of a flow the inside started */             \
+    X(CONTROL, "control")       /* non-IP and IP control traffic */                                \
+    X(UNNAMED, "unnamed")       /* to an address and port that no service names */                 \
+    X(FRAGMENT, "fragment")     /* no first fragment: no L4 header */                              \
+    X(ICMP, "icmp")             /* no error message */                                             \
+    X(ICMP_ERROR, "icmp_error") /* error message, path MTU discovery included */                   \
+    X(OTHER, "other")           /* IP protocols without ports: ESP, GRE ... */                     \
+    X(DEEP_VLAN, "deep_vlan")   /* more tags than are walked, on the default tenant's quota */     \
+    X(DEEP_CHAIN, "deep_chain") /* more IPv6 headers than are walked, on the source's quota */
+
+enum pass {
+#define PASS_ENUM(symbol, name) PASS_##symbol,
+    DATAPLANE_PASSES(PASS_ENUM)
+#undef PASS_ENUM
+        PASS_MAX,
+};
+const char *pass_name(enum pass pass);
+
+/*
+ * The terms of invariant 1, in packets:
+ * received + handed_in = sum(forwarded) + sum(dropped) + answered + tx_failed + handed_out
+ *                        + handoff_failed + held.
+ * The drop reasons `tx` and `handoff` are terms of their own and stay 0 in `dropped`.
+ */
+struct worker_counters {
+    uint64_t received, handed_in;
+    uint64_t forwarded[PASS_MAX];
+    uint64_t dropped[REASON_MAX];
+    uint64_t answered;
+    uint64_t tx_failed;
+    uint64_t handed_out, handoff_failed;
+    uint64_t busy_cycles, idle_cycles; /* TSC cycles in loops with and without packets */
+    uint64_t aged_slots;               /* slots freed unproven */
+};
+
+struct worker_view {
+    struct worker_counters counters;
+    uint64_t held;         /* packets held now */
+    uint64_t slots;        /* flows that hold a slot now */
+    uint64_t policy_epoch; /* of the policy the worker uses */
+    uint32_t lcore, cpu, numa_node;
+    uint32_t flows, flows_max;
+};
+
+#define DATAPLANE_NAME_MAX 128
+struct queue_view {
+    uint32_t queue;
+    uint64_t depth;           /* packets */
+    const char *depth_source; /* "driver": rx queue count; "burst": fullness of the last burst */
+    uint64_t missed;          /* packets the device lost for want of room, where it counts them */
+};
+
+struct port_view {
+    char device[DATAPLANE_NAME_MAX];
+    const char *gate;
+    const char *side; /* "outside" or "inside" */
+    const char *driver;
+    bool link_up;
+    uint64_t rx_packets, tx_packets, rx_bytes, tx_bytes, rx_no_mbuf;
+    struct queue_view queues[1]; /* one polled queue per device in this version */
+    uint32_t n_queues;
+};
+
+struct dataplane;
+
+/*
+ * Starts EAL, opens the gates and builds the workers around `policy`, which from now on belongs to
+ * the data plane. `ids` bounds the tenant and service ids of every policy to come. Returns 0 or
+ * -errno with a sentence for people in `why`; the policy is then still the caller's.
+ */
+int dataplane_create(const struct dataplane_settings *settings, const struct admission_size *ids,
+                     struct policy *policy, struct dataplane **out, char *why, size_t why_bytes);
+int dataplane_start(struct dataplane *dp);
+
+/* Stops the workers after a last pass over what was received, closes the ports, frees everything. */
+void dataplane_stop(struct dataplane *dp);
+void dataplane_destroy(struct dataplane *dp);
+
+/* Swaps the policy; `policy` belongs to the data plane afterwards. -EBUSY while DATAPLANE_RETIRED_MAX
+ * older ones still wait for a worker: try again later, the caller keeps `policy`. */
+#define DATAPLANE_RETIRED_MAX 8
+int dataplane_publish(struct dataplane *dp, struct policy *policy);
+/* Frees policies that no worker can hold any more. Never blocks. */
+void dataplane_reclaim(struct dataplane *dp);
+const struct policy *dataplane_policy(const struct dataplane *dp);
+
+/* Nanoseconds on the workers' clock. */
+uint64_t dataplane_now_ns(const struct dataplane *dp);
+/* "huge" or "none". */
+const char *dataplane_memory(const struct dataplane *dp);
+/* TSC rate: what DPDK reports, and what was measured against CLOCK_MONOTONIC_RAW. */
+uint64_t dataplane_tsc_hz_reported(const struct dataplane *dp);
+uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp);
+
+uint32_t dataplane_worker_count(const struct dataplane *dp);
+void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct worker_view *view);
+uint32_t dataplane_port_count(const struct dataplane *dp);
+int dataplane_port_view(const struct dataplane *dp, uint32_t port, struct port_view *view);
+
+/* Sums over the workers, by id. */
+void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
+                               struct admission_tenant_counters *sum);
+void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
+                                struct admission_service_counters *sum);
+uint64_t dataplane_attempt_tokens(const struct dataplane *dp, uint32_t tenant);
+const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant);
+const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service);
+
+#endif
