@@ -35,7 +35,7 @@ enum direction { DIRECTION_IN /* outside -> inside */, DIRECTION_OUT, DIRECTION_
 enum outcome {
     OUTCOME_FINISHED, /* both sides closed, or the exchange was answered */
     OUTCOME_RESET,    /* the service reset it */
-    OUTCOME_ABORTED,  /* the client reset it and the service did not confirm within `linger` */
+    OUTCOME_ABORTED,  /* the client reset it; the service closed too, or `linger` passed */
     OUTCOME_AGED,     /* freed unproven: nothing was heard for the configured time */
     OUTCOME_MAX,
 };
@@ -92,8 +92,8 @@ struct admission *admission_init(void *memory, const struct admission_size *size
                                  struct admission_shared *shared);
 
 /*
- * Takes over the limits of `policy` (which is not kept). Buckets seen for the first time start full;
- * live ones keep their tokens, clamped to the new burst. Owner thread.
+ * Takes over the limits of `policy` (which is not kept). Buckets seen for the first time start
+ * full; live ones keep their tokens, clamped to the new burst. Owner thread.
  */
 void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns);
 

@@ -131,7 +131,8 @@ static inline bool bucket_take(struct bucket *b, const struct bucket_rate *r, ui
     return true;
 }
 
-/* Nanoseconds until `n` events would pass; UINT64_MAX if never. For Retry-After, not for packets. */
+/* Nanoseconds until `n` events would pass; UINT64_MAX if never. For Retry-After, not for packets.
+ */
 static inline uint64_t bucket_wait_ns(const struct bucket *b, const struct bucket_rate *r,
                                       uint64_t n, uint64_t now_ns)
 {

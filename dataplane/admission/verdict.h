@@ -7,7 +7,8 @@
 #ifndef SLUICE_ADMISSION_VERDICT_H
 #define SLUICE_ADMISSION_VERDICT_H
 
-/* What a reason is about. A quota is the tenant's share; capacity is the service's. Never merged. */
+/* What a reason is about. A quota is the tenant's share; capacity is the service's. Never merged.
+ */
 enum reason_kind {
     REASON_KIND_NONE,
     REASON_KIND_QUOTA,    /* HTTP 429: the tenant asked for more than its share */
@@ -39,14 +40,14 @@ enum reason_kind {
 
 /* Why bytes are no packet we may act on, and what else is dropped without an answer. */
 #define SLUICE_DROP_REASONS(X)                                                                     \
-    X(MALFORMED_ETHERNET, "malformed:ethernet", DROP, 0)       /* shorter than its L2 headers */   \
-    X(MALFORMED_IP_HEADER, "malformed:ip_header", DROP, 0)     /* version, IHL < 5, cut header */  \
-    X(MALFORMED_IP_LENGTH, "malformed:ip_length", DROP, 0)     /* total length > frame, < header */\
-    X(MALFORMED_IPV6_CHAIN, "malformed:ipv6_chain", DROP, 0)   /* extension header cut */          \
-    X(MALFORMED_FRAGMENT, "malformed:fragment", DROP, 0)       /* L4 header split, RFC 1858 */     \
-    X(MALFORMED_TCP_HEADER, "malformed:tcp_header", DROP, 0)   /* cut, data offset wrong */        \
-    X(MALFORMED_TCP_FLAGS, "malformed:tcp_flags", DROP, 0)     /* SYN+FIN, null, xmas ... */       \
-    X(MALFORMED_UDP_LENGTH, "malformed:udp_length", DROP, 0)   /* cut, < 8, beyond the packet */   \
+    X(MALFORMED_ETHERNET, "malformed:ethernet", DROP, 0)     /* shorter than its L2 headers */     \
+    X(MALFORMED_IP_HEADER, "malformed:ip_header", DROP, 0)   /* version, IHL < 5, cut header */    \
+    X(MALFORMED_IP_LENGTH, "malformed:ip_length", DROP, 0)   /* total length > frame, < header */  \
+    X(MALFORMED_IPV6_CHAIN, "malformed:ipv6_chain", DROP, 0) /* extension header cut */            \
+    X(MALFORMED_FRAGMENT, "malformed:fragment", DROP, 0)     /* L4 header split, RFC 1858 */       \
+    X(MALFORMED_TCP_HEADER, "malformed:tcp_header", DROP, 0) /* cut, data offset wrong */          \
+    X(MALFORMED_TCP_FLAGS, "malformed:tcp_flags", DROP, 0)   /* SYN+FIN, null, xmas ... */         \
+    X(MALFORMED_UDP_LENGTH, "malformed:udp_length", DROP, 0) /* cut, < 8, beyond the packet */     \
     X(MALFORMED_ICMP_HEADER, "malformed:icmp_header", DROP, 0) /* cut */                           \
     X(CONTROL, "control", DROP, 0) /* control traffic beyond its own bucket */                     \
     X(HANDOFF, "handoff", DROP, 0) /* ring to the owning worker full */                            \

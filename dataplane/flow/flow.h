@@ -6,7 +6,8 @@
  * conversation find the same entry. An index line holds FLOW_WAYS (tag, entry) pairs; a key has two
  * candidate lines, and the second is read only while some flow of the first had to move there.
  * When both are full, or no entry is free, flow_insert() says so: flows in the table are never
- * evicted for a new one.
+ * evicted for a new one. Index lines are half full when all entries are used, so that both lines of
+ * a key are full for about one key in a thousand then, and for none at three quarters.
  *
  * Owner thread only, except flow_table_used(), which any thread may read.
  */
@@ -46,7 +47,7 @@ struct flow {
     uint8_t flags;     /* FLOW_HAS_* */
     uint16_t service;  /* id; FLOW_NO_SERVICE */
     uint32_t tenant;   /* id */
-    uint32_t heard_ms; /* last packet, on the table's age clock; UDP owed: first unanswered one */
+    uint32_t heard_ms; /* last sign of life on the table's age clock (lifecycle.h says which) */
     uint32_t next;     /* free list while FLOW_FREE */
     uint32_t spare[2];
 } __attribute__((aligned(64)));
@@ -56,9 +57,9 @@ struct flow {
 #define FLOW_HAS_SLOT        0x01 /* a slot is held; cleared by the owner exactly once */
 #define FLOW_HAS_FIN_OUTSIDE 0x02
 #define FLOW_HAS_FIN_INSIDE  0x04
-#define FLOW_FROM_INSIDE     0x08 /* the inside started it: passes unasked */
 
-_Static_assert(sizeof(struct flow_key) == 40, "no padding: the key is hashed and compared as words");
+_Static_assert(sizeof(struct flow_key) == 40,
+               "no padding: the key is hashed and compared as words");
 _Static_assert(sizeof(struct flow) == 64, "an entry is one cache line");
 
 struct flow_table;
@@ -99,8 +100,9 @@ uint32_t flow_table_tick(struct flow_table *table, uint64_t now_ns);
 uint32_t flow_table_now_ms(const struct flow_table *table);
 
 /*
- * Visits the entries in turn, a share of the table that fits the time since the last call (the whole
- * table in FLOW_SWEEP_MS), and calls `expire` for each one in use. `expire` may remove its entry.
+ * Visits the entries in turn, a share of the table that fits the time since the last call (the
+ * whole table in FLOW_SWEEP_MS), and calls `visit` for each one in use. `visit` may remove its
+ * entry.
  */
 #define FLOW_SWEEP_MS 256
 typedef void flow_visit(struct flow_table *table, struct flow *flow, void *context);

@@ -22,18 +22,19 @@
 
 /* Milliseconds of silence after which a flow ends. All 1 .. 86400000. */
 struct flow_timeouts {
-    uint32_t embryonic_ms; /* SYN or SYN-ACK without the next step */
-    uint32_t tcp_idle_ms;
-    uint32_t udp_idle_ms;
-    uint32_t fin_ms;    /* after the first FIN, and stragglers of a closed flow */
-    uint32_t linger_ms; /* after the client's RST */
+    uint32_t embryonic_ms; /* SYN without an answer, SYN-ACK without the client's ACK */
+    uint32_t tcp_idle_ms;  /* open, or closed by the client alone: a reply may still be owed */
+    uint32_t udp_idle_ms;  /* from the first unanswered datagram, else from the last one */
+    uint32_t fin_ms;       /* closed by the service alone; stragglers of a closed flow */
+    uint32_t linger_ms;    /* after the client's RST */
 };
 
 enum flow_effect {
     FLOW_EFFECT_NONE,    /* goes on */
     FLOW_EFFECT_REPEAT,  /* the same attempt again: counts a packet, costs nothing */
     FLOW_EFFECT_ENDED,   /* the work has ended: free the slot, if any, with `outcome` */
-    FLOW_EFFECT_ATTEMPT, /* a new attempt on this key: ask admission, then flow_restart() */
+    FLOW_EFFECT_ATTEMPT, /* a new attempt on this key: free the slot, if any, with `outcome`, ask
+                            admission, then flow_restart() */
 };
 
 struct flow_change {

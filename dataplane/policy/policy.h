@@ -63,7 +63,8 @@ struct policy_service {
     struct address *addresses;
     struct policy_ports *ports;
     uint32_t n_addresses, n_ports;
-    uint32_t tenant; /* index into tenants[]: who asks when no prefix matches; POLICY_NONE: default */
+    uint32_t
+        tenant; /* index into tenants[]: who asks when no prefix matches; POLICY_NONE: default */
     uint32_t window; /* slots; POLICY_WINDOW_MAX: no limit */
     uint32_t id;     /* index of the live state that belongs to this name */
     enum policy_protocol protocol;

@@ -3,10 +3,10 @@
  * The data plane as the control plane sees it: no DPDK type crosses this header.
  *
  * One thread, the control thread on the main lcore, calls everything here. Workers run from
- * dataplane_start() to dataplane_stop(), each on its own lcore, and are never waited for in between:
- * a policy is published by swapping a pointer, and the old one is freed by dataplane_reclaim() once
- * every worker has passed a quiescent point. Counters are read while workers write them: values of a
- * moment, each monotonic.
+ * dataplane_start() to dataplane_stop(), each on its own lcore, and are never waited for in
+ * between: a policy is published by swapping a pointer, and the old one is freed by
+ * dataplane_reclaim() once every worker has passed a quiescent point. Counters are read while
+ * workers write them: values of a moment, each monotonic.
  */
 #ifndef SLUICE_WORKER_WORKER_H
 #define SLUICE_WORKER_WORKER_H
@@ -98,12 +98,14 @@ int dataplane_create(const struct dataplane_settings *settings, const struct adm
                      struct policy *policy, struct dataplane **out, char *why, size_t why_bytes);
 int dataplane_start(struct dataplane *dp);
 
-/* Stops the workers after a last pass over what was received, closes the ports, frees everything. */
+/* Stops the workers after a last pass over what was received, closes the ports, frees everything.
+ */
 void dataplane_stop(struct dataplane *dp);
 void dataplane_destroy(struct dataplane *dp);
 
-/* Swaps the policy; `policy` belongs to the data plane afterwards. -EBUSY while DATAPLANE_RETIRED_MAX
- * older ones still wait for a worker: try again later, the caller keeps `policy`. */
+/* Swaps the policy; `policy` belongs to the data plane afterwards. -EBUSY while
+ * DATAPLANE_RETIRED_MAX older ones still wait for a worker: try again later, the caller keeps
+ * `policy`. */
 #define DATAPLANE_RETIRED_MAX 8
 int dataplane_publish(struct dataplane *dp, struct policy *policy);
 /* Frees policies that no worker can hold any more. Never blocks. */

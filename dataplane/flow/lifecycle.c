@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/flow/lifecycle.h"
+
+static const struct flow_change goes_on = {FLOW_EFFECT_NONE, OUTCOME_FINISHED};
+static const struct flow_change repeats = {FLOW_EFFECT_REPEAT, OUTCOME_FINISHED};
+
+struct flow_key flow_key_of(const struct packet *packet, enum direction direction)
+{
+    bool in = direction == DIRECTION_IN;
+
+    return (struct flow_key){
+        .outside = in ? packet->source : packet->destination,
+        .inside = in ? packet->destination : packet->source,
+        .outside_port = in ? packet->source_port : packet->destination_port,
+        .inside_port = in ? packet->destination_port : packet->source_port,
+        .tags =
+            (uint32_t)packet->protocol << 24 | (uint32_t)packet->vlan[1] << 12 | packet->vlan[0],
+    };
+}
+
+static struct flow_change end_with(struct flow *flow, enum outcome outcome, uint32_t now_ms)
+{
+    flow->state = FLOW_CLOSED;
+    flow->heard_ms = now_ms;
+    return (struct flow_change){FLOW_EFFECT_ENDED, outcome};
+}
+
+/* -- UDP: datagrams out answer datagrams in -- */
+
+static struct flow_change advance_udp(struct flow *flow, enum direction direction, uint32_t now_ms)
+{
+    bool owed = flow->flags & FLOW_HAS_SLOT;
+
+    if (direction == DIRECTION_IN) {
+        /* A retry must not prolong the life of what is never answered: heard_ms stays. */
+        return owed ? repeats : (struct flow_change){FLOW_EFFECT_ATTEMPT, OUTCOME_FINISHED};
+    }
+    flow->heard_ms = now_ms;
+    return owed ? (struct flow_change){FLOW_EFFECT_ENDED, OUTCOME_FINISHED} : goes_on;
+}
+
+/* -- TCP -- */
+
+static struct flow_change take_fin(struct flow *flow, uint8_t own, uint8_t other, uint32_t now_ms)
+{
+    flow->flags |= own;
+    if (flow->state == FLOW_LINGERING) /* the client had reset it, now the service closes as well */
+        return own == FLOW_HAS_FIN_INSIDE ? end_with(flow, OUTCOME_ABORTED, now_ms) : goes_on;
+    if (flow->flags & other)
+        return end_with(flow, OUTCOME_FINISHED, now_ms);
+    flow->state = FLOW_CLOSING;
+    flow->heard_ms = now_ms;
+    return goes_on;
+}
+
+static struct flow_change take_syn(struct flow *flow, uint32_t now_ms)
+{
+    if (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING)
+        return (struct flow_change){FLOW_EFFECT_ATTEMPT, OUTCOME_ABORTED};
+    flow->heard_ms = now_ms;
+    return repeats;
+}
+
+/* The client's packets. Its RST alone frees nothing yet: the work may still run. */
+static struct flow_change advance_tcp_in(struct flow *flow, uint8_t tcp_flags, uint32_t now_ms)
+{
+    if ((tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
+        return take_syn(flow, now_ms);
+    if (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING)
+        return goes_on;
+    if (tcp_flags & TCP_RST) {
+        flow->state = FLOW_LINGERING;
+        flow->heard_ms = now_ms;
+        return goes_on;
+    }
+    if (tcp_flags & TCP_FIN)
+        return take_fin(flow, FLOW_HAS_FIN_OUTSIDE, FLOW_HAS_FIN_INSIDE, now_ms);
+    if (flow->state == FLOW_ANSWERED)
+        flow->state = FLOW_ESTABLISHED;
+    flow->heard_ms = now_ms;
+    return goes_on;
+}
+
+/* The service's packets. */
+static struct flow_change advance_tcp_out(struct flow *flow, uint8_t tcp_flags, uint32_t now_ms)
+{
+    if (flow->state == FLOW_CLOSED)
+        return goes_on;
+    if (tcp_flags & TCP_RST)
+        return end_with(flow, OUTCOME_RESET, now_ms);
+    if (tcp_flags & TCP_FIN)
+        return take_fin(flow, FLOW_HAS_FIN_INSIDE, FLOW_HAS_FIN_OUTSIDE, now_ms);
+    if (flow->state == FLOW_LINGERING)
+        return goes_on;
+    if (tcp_flags & TCP_SYN) {
+        /* Repeats of the SYN-ACK must not keep a spoofed client's slot. */
+        if (flow->state == FLOW_OPENING) {
+            flow->state = FLOW_ANSWERED;
+            flow->heard_ms = now_ms;
+        }
+        return goes_on;
+    }
+    if (flow->state == FLOW_OPENING)
+        flow->state = FLOW_ESTABLISHED;
+    if (flow->state != FLOW_ANSWERED)
+        flow->heard_ms = now_ms;
+    return goes_on;
+}
+
+struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
+                                enum direction direction, uint32_t now_ms)
+{
+    if (packet->kind == PACKET_UDP)
+        return advance_udp(flow, direction, now_ms);
+    if (direction == DIRECTION_IN)
+        return advance_tcp_in(flow, packet->tcp_flags, now_ms);
+    return advance_tcp_out(flow, packet->tcp_flags, now_ms);
+}
+
+void flow_restart(struct flow *flow, const struct packet *packet, uint32_t now_ms)
+{
+    flow->state = packet->kind == PACKET_UDP ? FLOW_ESTABLISHED : FLOW_OPENING;
+    flow->flags = 0;
+    flow->heard_ms = now_ms;
+}
+
+void flow_start_established(struct flow *flow, uint32_t now_ms)
+{
+    flow->state = FLOW_ESTABLISHED;
+    flow->flags = 0;
+    flow->heard_ms = now_ms;
+}
+
+/* -- ageing -- */
+
+static uint32_t silence_allowed_ms(const struct flow *flow, const struct flow_timeouts *timeouts)
+{
+    switch ((enum flow_state)flow->state) {
+    case FLOW_OPENING:
+    case FLOW_ANSWERED:
+        return timeouts->embryonic_ms;
+    case FLOW_CLOSING:
+        return flow->flags & FLOW_HAS_FIN_INSIDE ? timeouts->fin_ms : timeouts->tcp_idle_ms;
+    case FLOW_LINGERING:
+        return timeouts->linger_ms;
+    case FLOW_CLOSED:
+        return timeouts->fin_ms;
+    case FLOW_ESTABLISHED:
+    case FLOW_FREE:
+        break;
+    }
+    return flow->key.tags >> 24 == PROTOCOL_UDP ? timeouts->udp_idle_ms : timeouts->tcp_idle_ms;
+}
+
+bool flow_expired(const struct flow *flow, const struct flow_timeouts *timeouts, uint32_t now_ms,
+                  enum outcome *outcome)
+{
+    if (now_ms - flow->heard_ms < silence_allowed_ms(flow, timeouts))
+        return false;
+    *outcome = flow->state == FLOW_LINGERING ? OUTCOME_ABORTED : OUTCOME_AGED;
+    return true;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/flow/flow.h"
+
+#include <string.h>
+
+#define NS_PER_MS      1000000ull
+#define LOAD_PER_LINE  5 /* entries for each index line when the table is full */
+#define SWEEP_MS_SHIFT 8 /* log2 of FLOW_SWEEP_MS */
+
+_Static_assert(1 << SWEEP_MS_SHIFT == FLOW_SWEEP_MS, "the sweep divides by a shift");
+
+struct index_line {
+    uint16_t tags[FLOW_WAYS];
+    uint16_t displaced; /* keys of this line that live in their second line */
+    uint16_t unused;
+    uint32_t entries[FLOW_WAYS]; /* 0: empty */
+};
+
+_Static_assert(sizeof(struct index_line) == 64, "an index line is one cache line");
+
+struct flow_table {
+    struct index_line *lines;
+    struct flow *entries; /* entries[0] is never used: 0 means none */
+    uint32_t line_mask;
+    uint32_t max;
+    uint32_t used;    /* published */
+    uint32_t touched; /* entries ever used: [1, touched] */
+    uint32_t free;    /* head of the free list; 0: take the next untouched one */
+    uint32_t cursor;  /* of the sweep */
+    uint32_t swept_ms;
+    uint32_t now_ms;
+    uint64_t age_ns;
+    uint64_t last_ns; /* clock of the last tick; 0: none yet */
+    uint64_t seed[4];
+} __attribute__((aligned(64)));
+
+static uint32_t lines_for(uint32_t max)
+{
+    uint32_t lines = 2;
+
+    while (lines < (max + LOAD_PER_LINE - 1) / LOAD_PER_LINE)
+        lines *= 2;
+    return lines;
+}
+
+size_t flow_table_bytes(uint32_t max)
+{
+    return sizeof(struct flow_table) + lines_for(max) * sizeof(struct index_line) +
+           ((size_t)max + 1) * sizeof(struct flow);
+}
+
+struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t seed[4])
+{
+    struct flow_table *table = memory;
+    uint32_t lines = lines_for(max);
+
+    table->lines = (struct index_line *)(table + 1);
+    table->entries = (struct flow *)(table->lines + lines);
+    table->line_mask = lines - 1;
+    table->max = max;
+    memcpy(table->seed, seed, sizeof(table->seed));
+    return table;
+}
+
+/* -- hashing -- */
+
+/* The two halves of a 64 x 64 bit product folded: every input bit reaches every output bit. */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    __uint128_t product = (__uint128_t)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key)
+{
+    const uint64_t *seed = table->seed;
+    uint64_t ports_tags;
+
+    memcpy(&ports_tags, &key->outside_port, sizeof(ports_tags));
+    return fold(fold(key->outside.halves[0] ^ seed[0], key->outside.halves[1] ^ seed[1]) ^ seed[2],
+                fold(key->inside.halves[0] ^ seed[2], key->inside.halves[1] ^ seed[3]) ^
+                    fold(ports_tags ^ seed[1], seed[0] | 1));
+}
+
+static uint32_t first_line(const struct flow_table *table, uint64_t hash)
+{
+    return (uint32_t)hash & table->line_mask;
+}
+
+static uint32_t second_line(const struct flow_table *table, uint64_t hash)
+{
+    uint32_t line = (uint32_t)(hash >> 24) & table->line_mask;
+
+    return line != first_line(table, hash) ? line : line ^ 1;
+}
+
+static uint16_t tag_of(uint64_t hash)
+{
+    return (uint16_t)(hash >> 48);
+}
+
+static bool key_equal(const struct flow_key *a, const struct flow_key *b)
+{
+    uint64_t left, right;
+
+    memcpy(&left, &a->outside_port, sizeof(left));
+    memcpy(&right, &b->outside_port, sizeof(right));
+    return left == right && address_equal(&a->outside, &b->outside) &&
+           address_equal(&a->inside, &b->inside);
+}
+
+/* -- lookup -- */
+
+void flow_prefetch_index(const struct flow_table *table, uint64_t hash)
+{
+    __builtin_prefetch(&table->lines[first_line(table, hash)]);
+}
+
+void flow_prefetch_entry(const struct flow_table *table, uint64_t hash)
+{
+    const struct index_line *line = &table->lines[first_line(table, hash)];
+    uint16_t tag = tag_of(hash);
+
+    for (unsigned way = 0; way < FLOW_WAYS; way++)
+        if (line->tags[way] == tag)
+            __builtin_prefetch(&table->entries[line->entries[way]]);
+}
+
+static struct flow *find_in(struct flow_table *table, const struct index_line *line,
+                            const struct flow_key *key, uint16_t tag)
+{
+    for (unsigned way = 0; way < FLOW_WAYS; way++) {
+        struct flow *flow = &table->entries[line->entries[way]];
+
+        if (line->tags[way] == tag && line->entries[way] && key_equal(&flow->key, key))
+            return flow;
+    }
+    return NULL;
+}
+
+struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash)
+{
+    const struct index_line *line = &table->lines[first_line(table, hash)];
+    struct flow *flow = find_in(table, line, key, tag_of(hash));
+
+    if (!flow && line->displaced)
+        flow = find_in(table, &table->lines[second_line(table, hash)], key, tag_of(hash));
+    return flow;
+}
+
+/* -- insertion and removal -- */
+
+static unsigned empty_way(const struct index_line *line)
+{
+    unsigned way = 0;
+
+    while (way < FLOW_WAYS && line->entries[way])
+        way++;
+    return way;
+}
+
+static uint32_t take_entry(struct flow_table *table)
+{
+    uint32_t entry = table->free;
+
+    if (entry)
+        table->free = table->entries[entry].next;
+    else if (table->touched < table->max)
+        entry = ++table->touched;
+    return entry;
+}
+
+static void set_used(struct flow_table *table, uint32_t used)
+{
+    __atomic_store_n(&table->used, used, __ATOMIC_RELAXED);
+}
+
+struct flow *flow_insert(struct flow_table *table, const struct flow_key *key, uint64_t hash)
+{
+    struct index_line *first = &table->lines[first_line(table, hash)], *line = first;
+    unsigned way = empty_way(line);
+    struct flow *flow;
+    uint32_t entry;
+
+    if (way == FLOW_WAYS) {
+        line = &table->lines[second_line(table, hash)];
+        way = empty_way(line);
+        if (way == FLOW_WAYS)
+            return NULL;
+    }
+    entry = take_entry(table);
+    if (!entry)
+        return NULL;
+    first->displaced += line != first;
+    line->tags[way] = tag_of(hash);
+    line->entries[way] = entry;
+    set_used(table, table->used + 1);
+    flow = &table->entries[entry];
+    *flow = (struct flow){.key = *key, .state = FLOW_OPENING, .service = FLOW_NO_SERVICE};
+    return flow;
+}
+
+static bool clear_in(struct index_line *line, uint32_t entry)
+{
+    for (unsigned way = 0; way < FLOW_WAYS; way++)
+        if (line->entries[way] == entry) {
+            line->entries[way] = 0;
+            return true;
+        }
+    return false;
+}
+
+void flow_remove(struct flow_table *table, struct flow *flow)
+{
+    uint32_t entry = (uint32_t)(flow - table->entries);
+    uint64_t hash = flow_hash(table, &flow->key);
+    struct index_line *first = &table->lines[first_line(table, hash)];
+
+    if (!clear_in(first, entry) && clear_in(&table->lines[second_line(table, hash)], entry))
+        first->displaced--;
+    flow->state = FLOW_FREE;
+    flow->next = table->free;
+    table->free = entry;
+    set_used(table, table->used - 1);
+}
+
+uint32_t flow_table_used(const struct flow_table *table)
+{
+    return __atomic_load_n(&table->used, __ATOMIC_RELAXED);
+}
+
+uint32_t flow_table_max(const struct flow_table *table)
+{
+    return table->max;
+}
+
+/* -- time -- */
+
+uint32_t flow_table_tick(struct flow_table *table, uint64_t now_ns)
+{
+    uint64_t step_ns = table->last_ns && now_ns > table->last_ns ? now_ns - table->last_ns : 0;
+
+    if (step_ns > FLOW_TICK_MAX_MS * NS_PER_MS)
+        step_ns = FLOW_TICK_MAX_MS * NS_PER_MS;
+    if (now_ns > table->last_ns)
+        table->last_ns = now_ns;
+    table->age_ns += step_ns;
+    table->now_ms = (uint32_t)(table->age_ns / NS_PER_MS);
+    return table->now_ms;
+}
+
+uint32_t flow_table_now_ms(const struct flow_table *table)
+{
+    return table->now_ms;
+}
+
+void flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context)
+{
+    uint32_t passed_ms = table->now_ms - table->swept_ms;
+    uint32_t due = table->touched;
+
+    if (passed_ms < FLOW_SWEEP_MS)
+        due = (uint32_t)(((uint64_t)due * passed_ms) >> SWEEP_MS_SHIFT);
+    if (due == 0)
+        return;
+    table->swept_ms = table->now_ms;
+    while (due-- > 0) {
+        struct flow *flow;
+
+        table->cursor = table->cursor < table->touched ? table->cursor + 1 : 1;
+        flow = &table->entries[table->cursor];
+        __builtin_prefetch(flow + 8);
+        if (flow->state != FLOW_FREE)
+            visit(table, flow, context);
+    }
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/policy/policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/policy/prefix.h"
+#include "dataplane/policy/service_map.h"
+
+struct policy {
+    struct policy_tenant *tenants;
+    struct policy_service *services;
+    struct prefix_table *prefixes;
+    struct service_map *map;
+    uint32_t n_tenants, n_services;
+    uint32_t default_tenant;
+    uint64_t epoch;
+};
+
+const char *policy_class_name(enum policy_class c)
+{
+    static const char *const names[CLASS_MAX] = {"bulk", "normal", "critical"};
+
+    return names[c];
+}
+
+const char *policy_unit_name(enum policy_unit u)
+{
+    return u == UNIT_CONNECTION ? "connection" : "exchange";
+}
+
+const char *policy_refusal_name(enum policy_refusal r)
+{
+    return r == REFUSAL_RST ? "rst" : "drop";
+}
+
+static bool spec_in_range(const struct policy_spec *spec)
+{
+    if (spec->n_tenants == 0 || spec->n_tenants > POLICY_TENANTS_MAX ||
+        spec->n_services > POLICY_SERVICES_MAX || spec->n_prefixes > POLICY_PREFIXES_MAX ||
+        spec->default_tenant >= spec->n_tenants)
+        return false;
+    for (uint32_t i = 0; i < spec->n_prefixes; i++)
+        if (spec->prefixes[i].tenant >= spec->n_tenants)
+            return false;
+    for (uint32_t i = 0; i < spec->n_services; i++)
+        if (spec->services[i].tenant != POLICY_NONE && spec->services[i].tenant >= spec->n_tenants)
+            return false;
+    return true;
+}
+
+static void *copy_of(const void *source, size_t bytes)
+{
+    void *copy = malloc(bytes ? bytes : 1);
+
+    if (copy && bytes)
+        memcpy(copy, source, bytes);
+    return copy;
+}
+
+/* The services' own arrays are copied as well; what is not copied yet is NULL, for policy_free. */
+static int copy_services(struct policy *policy, const struct policy_spec *spec)
+{
+    policy->services = copy_of(spec->services, spec->n_services * sizeof(*spec->services));
+    if (!policy->services)
+        return -ENOMEM;
+    policy->n_services = spec->n_services;
+    for (uint32_t i = 0; i < spec->n_services; i++)
+        policy->services[i].addresses = NULL, policy->services[i].ports = NULL;
+    for (uint32_t i = 0; i < spec->n_services; i++) {
+        const struct policy_service *from = &spec->services[i];
+        struct policy_service *to = &policy->services[i];
+
+        to->addresses = copy_of(from->addresses, from->n_addresses * sizeof(*from->addresses));
+        to->ports = copy_of(from->ports, from->n_ports * sizeof(*from->ports));
+        if (!to->addresses || !to->ports)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int build_prefixes(struct policy *policy, const struct policy_spec *spec)
+{
+    struct prefix_entry *entries = calloc(spec->n_prefixes + 1, sizeof(*entries));
+    int err;
+
+    if (!entries)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < spec->n_prefixes; i++)
+        entries[i] = (struct prefix_entry){.network = spec->prefixes[i].network,
+                                           .bits = spec->prefixes[i].bits,
+                                           .value = spec->prefixes[i].tenant};
+    err = prefix_table_create(entries, spec->n_prefixes, POLICY_NONE, &policy->prefixes);
+    free(entries);
+    return err;
+}
+
+int policy_create(const struct policy_spec *spec, struct policy **out)
+{
+    struct policy *policy;
+    int err;
+
+    if (!spec_in_range(spec))
+        return -EINVAL;
+    policy = calloc(1, sizeof(*policy));
+    if (!policy)
+        return -ENOMEM;
+    policy->n_tenants = spec->n_tenants;
+    policy->default_tenant = spec->default_tenant;
+    policy->epoch = spec->epoch;
+    policy->tenants = copy_of(spec->tenants, spec->n_tenants * sizeof(*spec->tenants));
+    err = policy->tenants ? copy_services(policy, spec) : -ENOMEM;
+    if (!err)
+        err = build_prefixes(policy, spec);
+    if (!err)
+        err = service_map_create(policy->services, policy->n_services, &policy->map);
+    if (err) {
+        policy_free(policy);
+        return err;
+    }
+    *out = policy;
+    return 0;
+}
+
+void policy_free(struct policy *policy)
+{
+    if (!policy)
+        return;
+    for (uint32_t i = 0; i < policy->n_services; i++) {
+        free(policy->services[i].addresses);
+        free(policy->services[i].ports);
+    }
+    service_map_free(policy->map);
+    prefix_table_free(policy->prefixes);
+    free(policy->services);
+    free(policy->tenants);
+    free(policy);
+}
+
+uint64_t policy_epoch(const struct policy *policy)
+{
+    return policy->epoch;
+}
+
+uint32_t policy_tenant_count(const struct policy *policy)
+{
+    return policy->n_tenants;
+}
+
+uint32_t policy_service_count(const struct policy *policy)
+{
+    return policy->n_services;
+}
+
+const struct policy_tenant *policy_tenant(const struct policy *policy, uint32_t index)
+{
+    return &policy->tenants[index];
+}
+
+const struct policy_service *policy_service(const struct policy *policy, uint32_t index)
+{
+    return &policy->services[index];
+}
+
+uint32_t policy_find_service(const struct policy *policy, const struct address *address,
+                             uint8_t protocol, uint16_t port)
+{
+    return service_map_find(policy->map, address, protocol, port);
+}
+
+bool policy_names_address(const struct policy *policy, const struct address *address)
+{
+    return service_map_names_address(policy->map, address);
+}
+
+uint32_t policy_find_tenant(const struct policy *policy, const struct address *source,
+                            uint32_t service)
+{
+    uint32_t tenant = prefix_table_find(policy->prefixes, source);
+
+    if (tenant == POLICY_NONE && service != POLICY_NONE)
+        tenant = policy->services[service].tenant;
+    return tenant == POLICY_NONE ? policy->default_tenant : tenant;
+}
