@@ -26,7 +26,7 @@
 
 enum packet_kind {
     PACKET_MALFORMED,  /* `reason` says why */
-    PACKET_NON_IP,     /* any other ethertype: ARP, LLDP, LACP, STP (802.3 lengths), PPPoE, MPLS ... */
+    PACKET_NON_IP,     /* other ethertypes: ARP, LLDP, LACP, STP (802.3 lengths), PPPoE, MPLS ... */
     PACKET_CONTROL,    /* IP control: ND, MLD, IGMP, OSPF, EIGRP, PIM, VRRP */
     PACKET_TCP,        /* ports, flags, seq, ack, payload_bytes are set; also first fragments */
     PACKET_UDP,        /* ports, payload_bytes are set; also first fragments */
@@ -47,12 +47,14 @@ struct packet {
     struct address source, destination; /* IP kinds only */
     uint32_t tcp_seq, tcp_ack;          /* host byte order */
     uint32_t ip_bytes;                  /* IP header and payload, from the IP header */
-    uint32_t payload_bytes;             /* behind the L4 header, by IP length; SYN data included */
+    uint32_t payload_bytes;             /* from payload_offset, by IP length; SYN data included */
     uint16_t source_port, destination_port; /* host byte order */
+    /* Behind the L2 headers, behind the IP headers, and where payload_bytes start: behind the L4
+     * header of TCP, UDP and ICMP, at l4_offset for other IP kinds. */
     uint16_t l3_offset, l4_offset, payload_offset;
     uint16_t vlan[PARSE_VLAN_MAX]; /* VLAN ids (12 bits), outer first; 0 where there is no tag */
     uint8_t vlan_tags;             /* 0 .. PARSE_VLAN_MAX */
-    uint8_t protocol;              /* of the L4 header; 0 for PACKET_NON_IP and PACKET_DEEP_VLAN */
+    uint8_t protocol;              /* behind the IP headers walked; 0 where there is no IP */
     uint8_t tcp_flags;             /* the six classic bits and ECN, as on the wire */
     uint8_t kind;                  /* enum packet_kind */
     uint8_t reason;                /* enum reason; REASON_NONE unless PACKET_MALFORMED */
@@ -63,7 +65,8 @@ struct packet {
 /*
  * Fills `packet` from `length` contiguous bytes at `frame`, the start of a frame that is
  * `wire_bytes` long in all (>= length; lengths are checked against wire_bytes). Every field is set.
- * Headers that lie beyond `length` are malformed. Returns packet->kind.
+ * Headers that lie beyond `length` are malformed. Of a malformed packet, what was read before the
+ * mistake is set and the rest is 0. Returns packet->kind.
  */
 static inline enum packet_kind parse_frame(const uint8_t *frame, uint32_t length,
                                            uint32_t wire_bytes, struct packet *packet);

@@ -14,12 +14,12 @@
 
 #include "dataplane/packet/parse.h"
 
-/* The answer never needs more bytes than the frame it is made from has up to its TCP header's end. */
 #define REFUSAL_TTL 64
 
 /*
  * Overwrites the frame of `packet` (a PACKET_TCP that is no fragment and no RST; `frame` holds its
- * headers contiguously) with the RST. Returns the frame's new length in bytes.
+ * headers contiguously) with the RST. Returns the frame's new length in bytes, which is never more
+ * than l4_offset + 20. There is no padding: a sender of short frames pads by itself.
  */
 uint32_t refusal_write_rst(uint8_t *frame, const struct packet *packet);
 
