@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "control/serve/verb.h"
+
+static json_t *address_text(const struct address *address)
+{
+    char text[INET6_ADDRSTRLEN];
+
+    if (address_is_v4(address))
+        inet_ntop(AF_INET, &address->words[3], text, sizeof(text));
+    else
+        inet_ntop(AF_INET6, address->bytes, text, sizeof(text));
+    return json_string(text);
+}
+
+static json_t *addresses(const struct policy_service *service)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < service->n_addresses; i++)
+        list = json_and(list, address_text(&service->addresses[i]));
+    return list;
+}
+
+static json_t *ports(const struct policy_service *service)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < service->n_ports; i++) {
+        const struct policy_ports *range = &service->ports[i];
+
+        if (range->first == range->last)
+            list = json_and(list, json_sprintf("%u", range->first));
+        else
+            list = json_and(list, json_sprintf("%u-%u", range->first, range->last));
+    }
+    return list;
+}
+
+/* What the service is, as configured. */
+static json_t *described(const struct policy_spec *policy, const struct policy_service *service)
+{
+    uint32_t tenant = service->tenant == POLICY_NONE ? policy->default_tenant : service->tenant;
+
+    return json_pack(
+        "{s:s, s:o, s:s, s:o, s:s, s:s, s:s, s:o}", "name", service->name, "addresses",
+        addresses(service), "protocol", service->protocol == PROTOCOL_TCP ? "tcp" : "udp", "ports",
+        ports(service), "tenant", policy->tenants[tenant].name, "unit",
+        policy_unit_name(service->unit), "refuse", policy_refusal_name(service->refusal),
+        "refuse_rate", json_rate(&service->refuse_rate));
+}
+
+/* What became of those who asked for it. */
+static json_t *counted(const struct admission_service_counters *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I}", "attempts",
+                     (json_int_t)c->attempts, "attempt_packets", (json_int_t)c->attempt_packets,
+                     "admitted", (json_int_t)c->admitted, "adopted", (json_int_t)c->adopted,
+                     "refused", json_reasons(c->refused, REASON_ATTEMPT_MAX), "outcomes",
+                     "finished", (json_int_t)c->outcomes[OUTCOME_FINISHED], "reset",
+                     (json_int_t)c->outcomes[OUTCOME_RESET], "aborted",
+                     (json_int_t)c->outcomes[OUTCOME_ABORTED], "aged",
+                     (json_int_t)c->outcomes[OUTCOME_AGED], "answered", (json_int_t)c->answered,
+                     "unanswered", (json_int_t)c->unanswered);
+}
+
+static json_t *service_of(const struct plane *plane, const struct policy_service *service)
+{
+    const struct window *window = dataplane_service_window(plane->dataplane, service->id);
+    struct admission_service_counters counters;
+    json_t *object, *counts;
+
+    dataplane_service_counters(plane->dataplane, service->id, &counters);
+    object = json_with(described(&plane->settings->policy, service), "window",
+                       json_window(window, service->window));
+    counts = counted(&counters);
+    if (object && json_object_update(object, counts) < 0) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(counts);
+    return object;
+}
+
+json_t *verb_services(const struct request *request)
+{
+    const struct policy_spec *policy = &request->plane->settings->policy;
+    const char *only = request->n_words > 1 ? request->words[1] : NULL;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < policy->n_services; i++) {
+        const struct policy_service *service = &policy->services[i];
+
+        if (!only || strcmp(only, service->name) == 0)
+            list = json_and(list, service_of(request->plane, service));
+    }
+    if (only && list && json_array_size(list) == 0) {
+        json_decref(list);
+        return json_unknown("service", only);
+    }
+    return json_listing("services", list);
+}

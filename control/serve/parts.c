@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "control/serve/verb.h"
+
+json_t *json_with(json_t *object, const char *key, json_t *value)
+{
+    if (object && json_object_set_new(object, key, value) == 0)
+        return object;
+    if (!object)
+        json_decref(value);
+    json_decref(object);
+    return NULL;
+}
+
+json_t *json_and(json_t *list, json_t *value)
+{
+    if (list && json_array_append_new(list, value) == 0)
+        return list;
+    if (!list)
+        json_decref(value);
+    json_decref(list);
+    return NULL;
+}
+
+json_t *json_error(const char *code, const char *message, const char *key, const char *range)
+{
+    json_t *error = json_pack("{s:s, s:s}", "code", code, "message", message);
+
+    if (key)
+        error = json_with(error, "key", json_string(key));
+    if (range)
+        error = json_with(error, "range", json_string(range));
+    return json_with(json_object(), "error", error);
+}
+
+json_t *json_unknown(const char *kind, const char *name)
+{
+    char message[POLICY_NAME_MAX + 64];
+
+    snprintf(message, sizeof(message), "there is no such %s", kind);
+    return json_error("unknown", message, name, NULL);
+}
+
+json_t *json_listing(const char *name, json_t *list)
+{
+    return json_with(json_with(json_object(), "version", json_integer(ANSWER_VERSION)), name, list);
+}
+
+json_t *json_count(uint64_t count)
+{
+    return json_integer((json_int_t)count);
+}
+
+json_t *json_rounded(double value, unsigned places)
+{
+    double scale = 1;
+
+    for (unsigned i = 0; i < places; i++)
+        scale *= 10;
+    return json_real(round(value * scale) / scale);
+}
+
+json_t *json_reasons(const uint64_t *counts, unsigned max)
+{
+    json_t *reasons = json_object();
+
+    for (unsigned r = REASON_NONE + 1; r < max; r++)
+        reasons = json_with(reasons, reason_name(r), json_count(counts[r]));
+    return reasons;
+}
+
+json_t *json_limit(uint32_t limit)
+{
+    return limit == POLICY_WINDOW_MAX ? json_string("unlimited") : json_integer(limit);
+}
+
+json_t *json_window(const struct window *window, uint32_t limit)
+{
+    return json_pack("{s:o, s:I, s:I, s:I}", "limit", json_limit(limit), "used",
+                     (json_int_t)window_used(window), "peak", (json_int_t)window_peak(window),
+                     "debt", (json_int_t)window_debt(window, limit));
+}
+
+static const char *period_name(uint32_t period_s)
+{
+    switch (period_s) {
+    case 60:
+        return "min";
+    case 3600:
+        return "h";
+    case 86400:
+        return "day";
+    default:
+        return "s";
+    }
+}
+
+/* The two rates that have a word instead of a number. */
+static const char *rate_word(const struct quota_rate *rate)
+{
+    if (rate->unlimited)
+        return "unlimited";
+    return rate->amount == 0 ? "0" : NULL;
+}
+
+json_t *json_rate(const struct quota_rate *rate)
+{
+    const char *word = rate_word(rate);
+
+    if (word)
+        return json_string(word);
+    return json_sprintf("%" PRIu64 "/%s", rate->amount, period_name(rate->period_s));
+}
+
+json_t *json_bit_rate(const struct quota_rate *rate)
+{
+    static const char *const units[] = {"bit", "kbit", "Mbit", "Gbit"};
+    const char *word = rate_word(rate);
+    uint64_t amount = rate->amount;
+    unsigned unit = 0;
+
+    if (word)
+        return json_string(word);
+    for (; unit < 3 && amount % 1000 == 0; unit++)
+        amount /= 1000;
+    return json_sprintf("%" PRIu64 "%s/%s", amount, units[unit], period_name(rate->period_s));
+}
+
+static json_t *json_bucket(json_t *text, const struct quota_rate *rate)
+{
+    json_t *bucket = json_with(json_object(), "rate", text);
+
+    return rate->unlimited ? bucket : json_with(bucket, "burst", json_count(rate->burst));
+}
+
+json_t *json_quota(const struct policy_tenant *tenant, const uint64_t *tokens)
+{
+    json_t *attempts = json_bucket(json_rate(&tenant->attempts), &tenant->attempts);
+
+    if (tokens && !tenant->attempts.unlimited)
+        attempts = json_with(attempts, "tokens", json_count(*tokens));
+    return json_pack("{s:o, s:o, s:o}", "attempts", attempts, "packets",
+                     json_bucket(json_rate(&tenant->packets), &tenant->packets), "bits",
+                     json_bucket(json_bit_rate(&tenant->bits), &tenant->bits));
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The control socket: a unix stream socket that one thread serves without ever blocking in it.
+ *
+ * A client sends one request line and gets one answer line, then the connection is closed. Every
+ * client has a place, every place a deadline:
+ *   more than CONTROL_CLIENTS_MAX clients      the newcomer is answered `busy` at once
+ *   request longer than CONTROL_REQUEST_MAX,
+ *   cut short, or holding a NUL byte           answered `usage`
+ *   request not complete in CONTROL_STALL_NS   dropped
+ *   answer not read on for CONTROL_STALL_NS    dropped; a slow reader that goes on gets all of it
+ *   answers waiting beyond CONTROL_WAITING_MAX answered `busy`
+ *
+ * Time is an argument: nanoseconds of any monotonic clock, the same one in every call.
+ * One thread at a time. Nothing here raises SIGPIPE.
+ */
+#ifndef SLUICE_SERVE_SOCKET_H
+#define SLUICE_SERVE_SOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONTROL_CLIENTS_MAX 16
+#define CONTROL_REQUEST_MAX 4096 /* bytes, the newline included */
+#define CONTROL_STALL_NS    5000000000ull
+#define CONTROL_WAITING_MAX (256u * 1024 * 1024) /* bytes of answers not yet read, all clients */
+
+struct control_socket;
+
+/* Answers one request line (no newline in it) with one line of text, newline included, which the
+ * caller frees; NULL when there is no memory. */
+typedef char *control_handler(void *context, const char *line);
+
+/*
+ * Binds `path` with mode 0660, creating its directory (0755) if that is missing. A dead socket in
+ * the way is removed; a live one or anything else is left alone. 0, or -errno with a sentence for
+ * people in `why`:
+ *   -EADDRINUSE    a live daemon answers there, or is about to,
+ *   -ENOTSOCK      what is there is no socket,
+ *   -ENAMETOOLONG  the path does not fit a socket address,
+ *   others as the system reports them.
+ */
+int control_socket_open(const char *path, struct control_socket **out, char *why, size_t why_bytes);
+
+/* Drops every client and removes the socket, unless somebody else's has taken its place. */
+void control_socket_close(struct control_socket *sock);
+
+/* A descriptor that polls readable when control_socket_serve() has something to do. */
+int control_socket_fd(const struct control_socket *sock);
+
+/* Does what can be done without waiting, and hands at most one request to `handler`. Call when the
+ * descriptor is readable, and at least once a second so that deadlines are kept. */
+void control_socket_serve(struct control_socket *sock, control_handler *handler, void *context,
+                          uint64_t now_ns);
+
+#endif

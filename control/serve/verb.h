@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The verbs one by one, and the pieces of JSON they share. Private to this folder.
+ *
+ * Every function returns a new reference, or NULL when there is no memory; a NULL handed in as a
+ * part makes the whole NULL, so that only the last caller needs to look.
+ */
+#ifndef SLUICE_SERVE_VERB_H
+#define SLUICE_SERVE_VERB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/plane/plane.h"
+
+#define ANSWER_VERSION 1
+
+/* What was asked: words[0] is the verb. */
+struct request {
+    struct plane *plane;
+    char **words;
+    unsigned n_words;
+};
+
+json_t *verb_status(const struct request *request);
+json_t *verb_tenants(const struct request *request);
+json_t *verb_services(const struct request *request);
+json_t *verb_workers(const struct request *request);
+json_t *verb_ports(const struct request *request);
+json_t *verb_set(const struct request *request);
+
+/* `key` and `range` may be NULL. */
+json_t *json_error(const char *code, const char *message, const char *key, const char *range);
+json_t *json_unknown(const char *kind, const char *name);
+
+/* {"version":1, NAME: list}. */
+json_t *json_listing(const char *name, json_t *list);
+
+/* Adds to an object or a list that may be NULL already; returns it, or NULL if that fails. */
+json_t *json_with(json_t *object, const char *key, json_t *value);
+json_t *json_and(json_t *list, json_t *value);
+
+/* Counters beyond 2^63 do not occur. */
+json_t *json_count(uint64_t count);
+
+/* Rounded to `places` decimals (0 .. 6). */
+json_t *json_rounded(double value, unsigned places);
+
+/* {"rate":0, ...}: every reason in [REASON_NONE + 1, max), zeros included. */
+json_t *json_reasons(const uint64_t *counts, unsigned max);
+
+/* A limit on slots: a number, or "unlimited". */
+json_t *json_limit(uint32_t limit);
+json_t *json_window(const struct window *window, uint32_t limit);
+
+/* As the configuration writes it: "20/s", "200Mbit/s", "unlimited", "0". */
+json_t *json_rate(const struct quota_rate *rate);
+json_t *json_bit_rate(const struct quota_rate *rate);
+
+/* {"attempts":{rate, burst, tokens}, "packets":{rate, burst}, "bits":{rate, burst}}; an unlimited
+ * rate has no burst and no tokens. `tokens` may be NULL: what is stated, not what is left. */
+json_t *json_quota(const struct policy_tenant *tenant, const uint64_t *tokens);
+
+#endif

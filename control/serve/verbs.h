@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the control socket can be asked. A request is words separated by blanks, an answer one JSON
+ * object: {"version":1, ...}, or
+ *   {"error":{"code":CODE,"message":TEXT[,"key":KEY][,"range":TEXT]}}
+ * with CODE one of usage (no such request), unknown (no tenant or service of that name), range (a
+ * value that may not be set), busy (try again), internal.
+ *
+ * Counters are 64-bit, start with the process and are never reset by a change of policy. Control
+ * thread only; nothing here waits for a worker.
+ */
+#ifndef SLUICE_SERVE_VERBS_H
+#define SLUICE_SERVE_VERBS_H
+
+#include <jansson.h>
+
+#include "control/plane/plane.h"
+
+#define VERBS_WORDS_MAX 64
+
+/* The answer to one request line; the caller owns it. NULL when there is no memory. */
+json_t *verbs_run(struct plane *plane, const char *line);
+
+/* The same as one line of text; a control_handler, `plane` is the struct plane. */
+char *verbs_answer(void *plane, const char *line);
+
+#endif
