@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One request's life: a fresh connection, one HTTP/1.1 request with `Connection: close`, one reply.
+ *
+ * An honest open-loop client: it is sent when the schedule says so whatever became of the others,
+ * its latency counts from that intended time even if the generator was late itself, and it gives up
+ * at its timeout as people do, closing the connection. What the service then still does for it is
+ * the service's own affair, and the point of the exercise.
+ */
+#ifndef SLUICE_LOAD_CLIENT_H
+#define SLUICE_LOAD_CLIENT_H
+
+#include <event2/event.h>
+#include <http_parser.h>
+#include <stdint.h>
+
+#include "tools/load/options.h"
+#include "tools/load/results.h"
+
+struct request;
+
+struct client {
+    const struct load_options *options;
+    struct results *results;
+    struct event_base *base;
+    struct http_parser_settings reply;
+    uint64_t start_ns; /* of the run, CLOCK_MONOTONIC */
+    struct request *pool, *free;
+    uint32_t pool_size;
+    int not_sent_errno; /* why the last request that could not be sent was not */
+    size_t text_bytes;
+    char text[LOAD_PATH_MAX_BYTES + 256]; /* the request */
+};
+
+/* Options, results and the event base outlive the client. 0 or -ENOMEM. */
+int client_init(struct client *client, const struct load_options *options, struct results *results,
+                struct event_base *base);
+void client_free(struct client *client);
+
+/* Starts a request intended for `intended_ns` of the run from `source` (NULL: any); its outcome is
+ * in the results once, now or later. */
+void client_send(struct client *client, uint64_t intended_ns, const struct source *source);
+
+uint64_t client_clock_ns(void);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice-load: open-loop HTTP load, measured from the intended time of each request. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/load/options.h"
+#include "tools/load/report.h"
+#include "tools/load/results.h"
+#include "tools/load/schedule.h"
+#include "tools/load/sender.h"
+
+enum { EXIT_MEASURED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+static int measure(const struct load_options *options)
+{
+    struct schedule schedule;
+    struct results results;
+    int error, not_sent_errno = 0;
+
+    error = schedule_make(&options->schedule, &schedule);
+    if (error)
+        return error;
+    error = results_init(&results, schedule.n, options->schedule.duration_ns, options->deadline_ns);
+    if (error)
+        goto out_schedule;
+    error = sender_run(options, &schedule, &results, &not_sent_errno);
+    if (error)
+        goto out_results;
+    results_finish(&results);
+    report_warn(options, &results, not_sent_errno);
+    report_print(options, &results);
+out_results:
+    results_free(&results);
+out_schedule:
+    schedule_free(&schedule);
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    struct load_options options;
+    int status = options_read(argc, argv, &options);
+
+    if (status == 0)
+        status = measure(&options);
+    else
+        status = status > 0 ? 0 : -EINVAL;
+    source_list_free(&options.sources);
+    if (status == -EINVAL)
+        return EXIT_USAGE;
+    if (status == -E2BIG)
+        fprintf(stderr, "sluice-load: more than %llu requests; lower --rate or --duration\n",
+                (unsigned long long)SCHEDULE_REQUESTS_MAX);
+    else if (status)
+        fprintf(stderr, "sluice-load: %s\n", strerror(-status));
+    return status ? EXIT_FAILED : EXIT_MEASURED;
+}

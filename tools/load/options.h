@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What sluice-load is asked to do. */
+#ifndef SLUICE_LOAD_OPTIONS_H
+#define SLUICE_LOAD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/load/schedule.h"
+#include "tools/load/source.h"
+
+#define LOAD_DURATION_MAX_NS (3600 * UINT64_C(1000000000))
+#define LOAD_CONNECTIONS_MAX 65536u /* at once; lowered to what the file descriptor limit allows   \
+                                     */
+#define LOAD_PATH_MAX_BYTES 1024u
+#define LOAD_PORT_OF_HTTP   "80"
+
+enum load_format { LOAD_TABLE, LOAD_JSON, LOAD_CSV };
+
+struct load_options {
+    const char *target_text;
+    const char *path;
+    struct source target;
+    struct source_list sources; /* none: the system chooses */
+    struct schedule_request schedule;
+    uint64_t deadline_ns; /* a reply complete by then is useful */
+    uint64_t timeout_ns;  /* the client gives up; never before the deadline */
+    uint32_t connections; /* at once, at most */
+    enum load_format format;
+    bool series; /* rows per second as well */
+};
+
+/* Fills `options` from the command line. 0; 1 when help or the version was printed; -EINVAL after
+ * telling on stderr what is wrong. */
+int options_read(int argc, char **argv, struct load_options *options);
+
+#endif

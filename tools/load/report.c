@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/load/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_S  1e9
+#define NS_PER_MS 1e6
+
+#define OUTCOME_AS_NAME(NAME, text) text,
+static const char *const outcome_names[] = {OUTCOME_LIST(OUTCOME_AS_NAME)};
+
+/* One value of the summary. Negative decimals: there is no such value. */
+struct column {
+    const char *name;
+    double value;
+    int decimals;
+};
+
+#define COLUMNS_MAX (OUTCOME_COUNT + 12)
+
+static struct column count_of(const char *name, uint64_t value)
+{
+    return (struct column){.name = name, .value = (double)value, .decimals = 0};
+}
+
+static struct column rate_of(const char *name, double per_s)
+{
+    return (struct column){.name = name, .value = per_s, .decimals = 1};
+}
+
+static struct column percentile_of(const char *name, const struct latencies *latencies,
+                                   unsigned int percent)
+{
+    uint64_t ns = 0;
+    bool found = results_percentile(latencies, percent, &ns);
+
+    return (struct column){
+        .name = name, .value = (double)ns / NS_PER_MS, .decimals = found ? 3 : -1};
+}
+
+static unsigned int fill_columns(const struct results *results, struct column *columns)
+{
+    unsigned int n = 0;
+
+    columns[n++] = count_of("offered", results->offered);
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        columns[n++] = count_of(outcome_names[i], results->outcomes[i]);
+        if (i == OUTCOME_USEFUL)
+            columns[n++] = rate_of("useful_per_s", (double)results->outcomes[i] * NS_PER_S /
+                                                       (double)results->duration_ns);
+        if (i == OUTCOME_UNFINISHED)
+            columns[n++] = count_of("refused", results_refused(results->outcomes));
+    }
+    columns[n++] = percentile_of("eff_p50_ms", &results->effective, 50);
+    columns[n++] = percentile_of("eff_p95_ms", &results->effective, 95);
+    columns[n++] = percentile_of("eff_p99_ms", &results->effective, 99);
+    columns[n++] = percentile_of("refusal_p50_ms", &results->refusal, 50);
+    columns[n++] = percentile_of("refusal_p99_ms", &results->refusal, 99);
+    columns[n++] = rate_of("sent_per_s", results_sent_per_s(results));
+    columns[n] = rate_of("lag_max_ms", (double)results->lag_max_ns / NS_PER_MS);
+    columns[n++].decimals = 3;
+    return n;
+}
+
+static void print_value(const struct column *column, const char *none)
+{
+    if (column->decimals < 0)
+        fputs(none, stdout);
+    else
+        printf("%.*f", column->decimals, column->value);
+}
+
+static void print_json(const struct column *columns, unsigned int n, const struct results *results,
+                       bool series)
+{
+    for (unsigned int i = 0; i < n; i++) {
+        printf("%s\"%s\":", i ? "," : "{", columns[i].name);
+        print_value(&columns[i], "null");
+    }
+    for (uint32_t s = 0; series && s < results->n_seconds; s++) {
+        printf("%s{\"t_s\":%" PRIu32 ",\"offered\":%" PRIu64, s ? "," : ",\"series\":[", s,
+               results->seconds[s].offered);
+        for (int i = 0; i < OUTCOME_COUNT; i++)
+            printf(",\"%s\":%" PRIu64, outcome_names[i], results->seconds[s].outcomes[i]);
+        printf("}%s", s + 1 == results->n_seconds ? "]" : "");
+    }
+    puts("}");
+}
+
+static void print_csv(const struct column *columns, unsigned int n)
+{
+    for (unsigned int i = 0; i < n; i++)
+        printf("%s%s", i ? "," : "", columns[i].name);
+    putchar('\n');
+    for (unsigned int i = 0; i < n; i++) {
+        if (i)
+            putchar(',');
+        print_value(&columns[i], "");
+    }
+    putchar('\n');
+}
+
+static void print_series_csv(const struct results *results)
+{
+    fputs("t_s,offered", stdout);
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        printf(",%s", outcome_names[i]);
+    putchar('\n');
+    for (uint32_t s = 0; s < results->n_seconds; s++) {
+        printf("%" PRIu32 ",%" PRIu64, s, results->seconds[s].offered);
+        for (int i = 0; i < OUTCOME_COUNT; i++)
+            printf(",%" PRIu64, results->seconds[s].outcomes[i]);
+        putchar('\n');
+    }
+}
+
+static void print_table(const struct column *columns, unsigned int n)
+{
+    for (unsigned int i = 0; i < n; i++) {
+        printf("%-16s ", columns[i].name);
+        if (columns[i].decimals < 0)
+            printf("%12s\n", "-");
+        else
+            printf("%12.*f\n", columns[i].decimals, columns[i].value);
+    }
+}
+
+static void print_series_table(const struct results *results)
+{
+    printf("\n%4s %8s %8s %8s %10s %8s %8s\n", "t_s", "offered", "useful", "late", "unfinished",
+           "refused", "not_sent");
+    for (uint32_t s = 0; s < results->n_seconds; s++) {
+        const struct second *second = &results->seconds[s];
+
+        printf("%4" PRIu32 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %10" PRIu64 " %8" PRIu64
+               " %8" PRIu64 "\n",
+               s, second->offered, second->outcomes[OUTCOME_USEFUL], second->outcomes[OUTCOME_LATE],
+               second->outcomes[OUTCOME_UNFINISHED], results_refused(second->outcomes),
+               second->outcomes[OUTCOME_NOT_SENT]);
+    }
+}
+
+void report_print(const struct load_options *options, const struct results *results)
+{
+    struct column columns[COLUMNS_MAX];
+    unsigned int n = fill_columns(results, columns);
+
+    switch (options->format) {
+    case LOAD_JSON:
+        print_json(columns, n, results, options->series);
+        break;
+    case LOAD_CSV:
+        if (options->series)
+            print_series_csv(results);
+        else
+            print_csv(columns, n);
+        break;
+    case LOAD_TABLE:
+        print_table(columns, n);
+        if (options->series)
+            print_series_table(results);
+        break;
+    }
+}
+
+void report_warn(const struct load_options *options, const struct results *results,
+                 int not_sent_errno)
+{
+    uint64_t not_sent = results->outcomes[OUTCOME_NOT_SENT];
+
+    if (not_sent)
+        fprintf(stderr,
+                "sluice-load: fell behind its schedule: %" PRIu64 " of %" PRIu64
+                " requests not sent (last reason: %s)\n",
+                not_sent, results->offered, strerror(not_sent_errno));
+    /* A tenth of the deadline is the point where the generator shows in the result. */
+    if (results->lag_max_ns > options->deadline_ns / 10)
+        fprintf(
+            stderr,
+            "sluice-load: fell behind its schedule: a request went out %.1f ms after its time\n",
+            (double)results->lag_max_ns / NS_PER_MS);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What became of the requests. Every request offered has exactly one outcome, so that
+ *   offered = useful + late + unfinished + refused (all kinds) + not_sent.
+ * All latencies count from the intended time of sending.
+ */
+#ifndef SLUICE_LOAD_RESULTS_H
+#define SLUICE_LOAD_RESULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * useful            a complete 200 within the deadline
+ * late              a complete 200 after it
+ * unfinished        connected, but no complete reply when the client gave up, or the reply broke
+ * off refused_rst       connection refused, or reset before the first byte of a reply
+ * refused_timeout   no connection when the client gave up
+ * refused_429 ...   that status
+ * refused_other     another status, an error of the network, or closed without a byte
+ * not_sent          the generator had no descriptor, port or place for it: not the service's doing
+ */
+#define OUTCOME_LIST(X)                                                                            \
+    X(USEFUL, "useful")                                                                            \
+    X(LATE, "late")                                                                                \
+    X(UNFINISHED, "unfinished")                                                                    \
+    X(REFUSED_RST, "refused_rst")                                                                  \
+    X(REFUSED_TIMEOUT, "refused_timeout")                                                          \
+    X(REFUSED_429, "refused_429")                                                                  \
+    X(REFUSED_403, "refused_403")                                                                  \
+    X(REFUSED_503, "refused_503")                                                                  \
+    X(REFUSED_OTHER, "refused_other")                                                              \
+    X(NOT_SENT, "not_sent")
+
+#define OUTCOME_AS_ENUM(NAME, text) OUTCOME_##NAME,
+enum outcome { OUTCOME_LIST(OUTCOME_AS_ENUM) OUTCOME_COUNT };
+
+/* Latencies kept one by one: their number is bounded by the schedule, and percentiles are exact. */
+struct latencies {
+    uint64_t n;
+    uint64_t *ns;
+};
+
+/* What was intended for one second of the run, and what became of it. */
+struct second {
+    uint64_t offered;
+    uint64_t outcomes[OUTCOME_COUNT];
+};
+
+struct results {
+    uint64_t deadline_ns, duration_ns;
+    uint64_t offered;
+    uint64_t outcomes[OUTCOME_COUNT];
+    struct latencies effective; /* useful as it was; late and unfinished at the deadline */
+    struct latencies refusal;   /* time to refusal, every kind */
+    uint64_t first_sent_ns, last_sent_ns, sent, lag_max_ns;
+    uint32_t n_seconds;
+    struct second *seconds;
+};
+
+/* Room for `offered` requests. 0 or -ENOMEM. */
+int results_init(struct results *results, uint64_t offered, uint64_t duration_ns,
+                 uint64_t deadline_ns);
+void results_free(struct results *results);
+
+/* A request meant for `intended_ns` of the run went out at `sent_ns`. */
+void results_sent(struct results *results, uint64_t intended_ns, uint64_t sent_ns);
+/* Its outcome, `latency_ns` after the intended time. Once per request. */
+void results_add(struct results *results, enum outcome outcome, uint64_t intended_ns,
+                 uint64_t latency_ns);
+/* Sorts; call once, before the questions below. */
+void results_finish(struct results *results);
+
+uint64_t results_refused(const uint64_t outcomes[OUTCOME_COUNT]);
+/* Nearest rank: the smallest value that `percent` of all do not exceed; *ns untouched and false
+ * when there is none. */
+bool results_percentile(const struct latencies *latencies, unsigned int percent, uint64_t *ns);
+/* Requests per second from the first to the last sent; 0 below two. */
+double results_sent_per_s(const struct results *results);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When requests are to be sent, fixed before the first of them is: how the service copes must not
+ * change when the next one is asked for (an open loop).
+ */
+#ifndef SLUICE_LOAD_SCHEDULE_H
+#define SLUICE_LOAD_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SCHEDULE_REQUESTS_MAX UINT64_C(4000000)
+#define SCHEDULE_RATE_MAX     UINT64_C(1000000) /* per period */
+
+struct schedule_request {
+    uint64_t count;     /* requests ... */
+    uint64_t period_ns; /* ... per this time */
+    uint64_t duration_ns;
+    bool poisson; /* else evenly spaced */
+    uint64_t seed;
+};
+
+struct schedule {
+    uint64_t n;
+    uint64_t *at_ns; /* ascending, from the start of the run, below duration_ns */
+};
+
+/* 0, -E2BIG (more than SCHEDULE_REQUESTS_MAX), -ENOMEM. */
+int schedule_make(const struct schedule_request *request, struct schedule *out);
+void schedule_free(struct schedule *schedule);
+
+#endif
