@@ -43,6 +43,26 @@ struct bucket {
     uint64_t last_ns; /* never moves back */
 };
 
+/* Whole 64-bit words, read and written at once. LLVM's BPF target has no relaxed atomic loads and
+ * stores; there a volatile access is the same instruction. */
+static inline uint64_t bucket_load(const uint64_t *word)
+{
+#ifdef __bpf__
+    return *(const volatile uint64_t *)word;
+#else
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void bucket_store(uint64_t *word, uint64_t value)
+{
+#ifdef __bpf__
+    *(volatile uint64_t *)word = value;
+#else
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+#endif
+}
+
 /*
  * `events` per `period_s` (1, 60, 3600 or 86400), up to `burst` more than the steady rate at once.
  * events = 0 blocks: no event ever passes, whatever the burst. Returns false when out of range.
@@ -93,8 +113,8 @@ static inline void bucket_init(struct bucket *b, const struct bucket_rate *r, ui
 static inline uint64_t bucket_level(const struct bucket *b, const struct bucket_rate *r,
                                     uint64_t now_ns)
 {
-    uint64_t last_ns = __atomic_load_n(&b->last_ns, __ATOMIC_RELAXED);
-    uint64_t level = __atomic_load_n(&b->level, __ATOMIC_RELAXED);
+    uint64_t last_ns = bucket_load(&b->last_ns);
+    uint64_t level = bucket_load(&b->level);
     uint64_t dt_ns = now_ns > last_ns ? now_ns - last_ns : 0;
 
     if (dt_ns > r->fill_ns)
@@ -116,9 +136,9 @@ static inline void bucket_debit(struct bucket *b, const struct bucket_rate *r, u
 {
     uint64_t level = bucket_level(b, r, now_ns) - n * r->cost;
 
-    __atomic_store_n(&b->level, level, __ATOMIC_RELAXED);
+    bucket_store(&b->level, level);
     if (now_ns > b->last_ns)
-        __atomic_store_n(&b->last_ns, now_ns, __ATOMIC_RELAXED);
+        bucket_store(&b->last_ns, now_ns);
 }
 
 /* Takes `n` or nothing. A refusal costs nothing and moves nothing. */
@@ -174,9 +194,9 @@ static inline void bucket_rebase(struct bucket *b, const struct bucket_rate *fro
                           : 0;
         level = (tokens < room ? tokens : room) * to->cost + rest;
     }
-    __atomic_store_n(&b->level, level < to->cap ? level : to->cap, __ATOMIC_RELAXED);
+    bucket_store(&b->level, level < to->cap ? level : to->cap);
     if (now_ns > b->last_ns)
-        __atomic_store_n(&b->last_ns, now_ns, __ATOMIC_RELAXED);
+        bucket_store(&b->last_ns, now_ns);
 }
 
 #endif
