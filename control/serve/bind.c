@@ -142,6 +142,7 @@ unlock:
     return err;
 }
 
+/* The open socket keeps its inode, so nobody else's can have the same number. */
 void control_unbind(struct control_binding *binding)
 {
     const char *path = binding->address.sun_path;

@@ -15,12 +15,12 @@ static json_t *limits(const struct policy_tenant *tenant)
 static json_t *not_applied(const struct policy_tenant *tenant, const char *assignment,
                            const struct config_refusal *refusal)
 {
-    json_t *key =
-        json_sprintf("tenants.%s.%.*s", tenant->name, (int)strcspn(assignment, "="), assignment);
-    json_t *error;
+    const char *code = strchr(assignment, '=') ? "range" : "usage";
+    int key_length = (int)strcspn(assignment, "=");
+    json_t *key = json_sprintf("tenants.%s.%.*s", tenant->name, key_length, assignment);
+    json_t *error = json_error(code, refusal->why, json_string_value(key),
+                               refusal->range[0] ? refusal->range : NULL);
 
-    error = json_error(refusal->range[0] ? "range" : "usage", refusal->why, json_string_value(key),
-                       refusal->range[0] ? refusal->range : NULL);
     json_decref(key);
     return error;
 }

@@ -8,8 +8,8 @@
  *   request longer than CONTROL_REQUEST_MAX,
  *   cut short, or holding a NUL byte           answered `usage`
  *   request not complete in CONTROL_STALL_NS   dropped
+ *   more than CONTROL_WAITING_MAX unread       answered `busy`
  *   answer not read on for CONTROL_STALL_NS    dropped; a slow reader that goes on gets all of it
- *   answers waiting beyond CONTROL_WAITING_MAX answered `busy`
  *
  * Time is an argument: nanoseconds of any monotonic clock, the same one in every call.
  * One thread at a time. Nothing here raises SIGPIPE.
@@ -23,7 +23,7 @@
 #define CONTROL_CLIENTS_MAX 16
 #define CONTROL_REQUEST_MAX 4096 /* bytes, the newline included */
 #define CONTROL_STALL_NS    5000000000ull
-#define CONTROL_WAITING_MAX (256u * 1024 * 1024) /* bytes of answers not yet read, all clients */
+#define CONTROL_WAITING_MAX (64u * 1024 * 1024) /* bytes of answers not yet read, all clients */
 
 struct control_socket;
 

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every verb answers, to the last number, and what `set` does and leaves alone. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/serve/verbs.h"
+#include "tests/unit/fake_dataplane.h"
+
+static int start(void **state)
+{
+    *state = fake_create(4);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    fake_destroy(*state);
+    return 0;
+}
+
+/* `expected` is JSON with ' for ". Integers and reals differ. */
+static void assert_json(json_t *actual, const char *expected)
+{
+    char *text = strdup(expected), *c;
+    json_error_t error;
+    json_t *wanted;
+
+    for (c = text; (c = strchr(c, '\'')); c++)
+        *c = '"';
+    wanted = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (!wanted)
+        fail_msg("expectation: %s: %s", error.text, text);
+    if (!json_equal(actual, wanted)) {
+        char *got = json_dumps(actual, JSON_COMPACT | JSON_ENCODE_ANY);
+
+        fail_msg("\n got %s\nwant %s", got, text);
+    }
+    json_decref(wanted);
+    free(text);
+}
+
+static void assert_answer(struct fake *fake, const char *line, const char *expected)
+{
+    json_t *answer = verbs_run(&fake->plane, line);
+
+    assert_json(answer, expected);
+    json_decref(answer);
+}
+
+static json_t *first_of(json_t *answer, const char *listing)
+{
+    return json_array_get(json_object_get(answer, listing), 0);
+}
+
+static void status_tells_what_runs(void **state)
+{
+    assert_answer(*state, "status",
+                  "{'version':1,'release':'" SLUICE_VERSION "','uptime_s':90,"
+                  "'policy':{'epoch':7,'workers':[6,7]},'memory':'none',"
+                  "'clock':{'mode':'tsc','tsc_hz_reported':2000000000,"
+                  "'tsc_hz_measured':2100000001},"
+                  "'gates':[{'name':'front','outside':['net_af_packet0,iface=g0'],"
+                  "'inside':['net_af_packet1,iface=g1']}]}");
+}
+
+static void status_names_a_packet_clock(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer;
+
+    fake->settings.dataplane.eal.clock = CLOCK_PACKETS;
+    answer = verbs_run(&fake->plane, "status");
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(answer, "clock"), "mode")), "packets");
+    json_decref(answer);
+}
+
+static void a_limited_tenant_shows_limits_use_and_counters(void **state)
+{
+    assert_answer(
+        *state, "tenants acme",
+        "{'version':1,'tenants':[{'name':'acme','class':'normal','quota':{"
+        "'attempts':{'rate':'20/s','burst':10,'tokens':3},"
+        "'packets':{'rate':'3000/min','burst':1000},"
+        "'bits':{'rate':'200Mbit/s','burst':262144}},"
+        "'window':{'limit':5,'used':10,'peak':11,'debt':5},"
+        "'attempts':40001,'attempt_packets':40002,'admitted':40003,'adopted':40004,"
+        "'refused':{'rate':40101,'packets':40102,'bits':40103,'share':40104,'erlangs':40105,"
+        "'retries':40106,'capacity':40107,'connections':40108,'shed':40109,'deadline':40110,"
+        "'breaker':40111,'gateway':40112,'table':40113,'denied':40114},"
+        "'dropped':{'packets':40005,'bits':40006},"
+        "'packets':{'in':40007,'out':40008},"
+        "'bytes':{'in':40009,'out':9007199254780993}}]}");
+}
+
+static void an_unlimited_tenant_says_so(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "tenants default"), *tenant;
+
+    tenant = first_of(answer, "tenants");
+    assert_json(json_object_get(tenant, "quota"),
+                "{'attempts':{'rate':'unlimited'},'packets':{'rate':'unlimited'},"
+                "'bits':{'rate':'unlimited'}}");
+    assert_json(json_object_get(tenant, "window"),
+                "{'limit':'unlimited','used':7,'peak':8,'debt':0}");
+    json_decref(answer);
+}
+
+static void tenants_come_in_the_order_of_the_configuration(void **state)
+{
+    static const char *const names[] = {"default", "acme", "t2", "t3"};
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "tenants");
+    json_t *list = json_object_get(answer, "tenants");
+
+    assert_int_equal(json_array_size(list), 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), "name")),
+                            names[i]);
+    json_decref(answer);
+}
+
+/* A rate as `sluicectl` shows it can be given back to it. */
+static void rates_are_written_as_the_configuration_writes_them(void **state)
+{
+    static const struct {
+        struct quota_rate attempts, bits;
+        const char *attempts_text, *bits_text;
+    } rows[] = {
+        {{1, 0, 86400, false}, {1, 9000, 1, false}, "1/day", "1bit/s"},
+        {{7, 0, 3600, false}, {1500, 9000, 1, false}, "7/h", "1500bit/s"},
+        {{30, 0, 60, false}, {64000, 9000, 1, false}, "30/min", "64kbit/s"},
+        {{100000000, 0, 1, false}, {1500000000, 9000, 1, false}, "100000000/s", "1500Mbit/s"},
+        {{0, 5, 1, false}, {400000000000, 9000, 1, false}, "0", "400Gbit/s"},
+        {{0, 0, 1, true}, {0, 9000, 1, false}, "unlimited", "0"},
+    };
+    struct fake *fake = *state;
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        json_t *answer, *quota;
+
+        fake->settings.policy.tenants[1].attempts = rows[i].attempts;
+        fake->settings.policy.tenants[1].bits = rows[i].bits;
+        answer = verbs_run(&fake->plane, "tenants acme");
+        quota = json_object_get(first_of(answer, "tenants"), "quota");
+        assert_string_equal(
+            json_string_value(json_object_get(json_object_get(quota, "attempts"), "rate")),
+            rows[i].attempts_text);
+        assert_string_equal(
+            json_string_value(json_object_get(json_object_get(quota, "bits"), "rate")),
+            rows[i].bits_text);
+        json_decref(answer);
+    }
+}
+
+static void services_show_what_they_are_and_what_came(void **state)
+{
+    assert_answer(*state, "services web",
+                  "{'version':1,'services':[{'name':'web','addresses':['10.9.0.10','2001:db8::10'],"
+                  "'protocol':'tcp','ports':['80','8000-8099'],'tenant':'acme','unit':'connection',"
+                  "'refuse':'rst','refuse_rate':'100000/s',"
+                  "'window':{'limit':62,'used':61,'peak':65,'debt':0},"
+                  "'attempts':1001,'attempt_packets':1002,'admitted':1003,'adopted':1004,"
+                  "'refused':{'rate':1101,'packets':1102,'bits':1103,'share':1104,'erlangs':1105,"
+                  "'retries':1106,'capacity':1107,'connections':1108,'shed':1109,'deadline':1110,"
+                  "'breaker':1111,'gateway':1112,'table':1113,'denied':1114},"
+                  "'outcomes':{'finished':1200,'reset':1201,'aborted':1202,'aged':1203},"
+                  "'answered':1005,'unanswered':1006}]}");
+}
+
+static void a_service_without_a_tenant_falls_to_the_default_one(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "services"), *dns;
+
+    dns = json_array_get(json_object_get(answer, "services"), 1);
+    assert_string_equal(json_string_value(json_object_get(dns, "name")), "dns");
+    assert_string_equal(json_string_value(json_object_get(dns, "tenant")), "default");
+    assert_string_equal(json_string_value(json_object_get(dns, "protocol")), "udp");
+    assert_string_equal(json_string_value(json_object_get(dns, "refuse")), "drop");
+    assert_int_equal(json_integer_value(json_object_get(dns, "attempts")), 501);
+    json_decref(answer);
+}
+
+static void workers_show_the_terms_of_the_balance(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "workers"), *worker;
+
+    assert_int_equal(json_array_size(json_object_get(answer, "workers")), 2);
+    worker = first_of(answer, "workers");
+    json_object_del(worker, "passes"); /* the next test's */
+    json_object_del(worker, "dropped");
+    assert_json(worker, "{'lcore':1,'cpu':11,'numa_node':0,'received':1001,'handed_in':1002,"
+                        "'forwarded':13266,'answered':1003,'tx_failed':1004,'handed_out':1005,"
+                        "'handoff_failed':1006,'held':1008,'slots':1009,"
+                        "'flows':{'used':1010,'max':65536},'aged_slots':1007,'policy_epoch':6,"
+                        "'busy':0.1234,'cycles_per_packet':1834.3,'packets_per_s':250000.0}");
+    json_decref(answer);
+}
+
+static uint64_t sum_of(const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    uint64_t sum = 0;
+
+    json_object_foreach ((json_t *)object, key, value)
+        sum += (uint64_t)json_integer_value(value);
+    return sum;
+}
+
+static void assert_count(const json_t *object, const char *name, uint64_t count)
+{
+    json_t *value = json_object_get(object, name);
+
+    if (!json_is_integer(value) || json_integer_value(value) != (json_int_t)count)
+        fail_msg("%s is not %ju", name, (uintmax_t)count);
+}
+
+/* Each name of the lists once, and nothing else. */
+static void listings_hold_every_pass_and_reason(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "workers"), *worker = first_of(answer, "workers");
+    json_t *passes = json_object_get(worker, "passes");
+    json_t *dropped = json_object_get(worker, "dropped");
+    size_t n_dropped = 0;
+
+#define PASS(symbol, name) assert_count(passes, name, 1100 + PASS_##symbol);
+    DATAPLANE_PASSES(PASS)
+#define DROP(symbol, name, kind, http)                                                             \
+    if (REASON_##symbol != REASON_TX && REASON_##symbol != REASON_HANDOFF) {                       \
+        assert_count(dropped, name, 1200 + REASON_##symbol);                                       \
+        n_dropped++;                                                                               \
+    }
+    SLUICE_REASONS(DROP)
+    assert_int_equal(json_object_size(passes), PASS_MAX);
+    assert_int_equal(json_object_size(dropped), n_dropped);
+    assert_int_equal(n_dropped, REASON_MAX - 1 - 2);
+    assert_int_equal(sum_of(passes), json_integer_value(json_object_get(worker, "forwarded")));
+    json_decref(answer);
+
+    for (unsigned i = 0; i < 2; i++) {
+        json_t *refused;
+        size_t n_refused = 0;
+
+        answer = verbs_run(&fake->plane, i ? "services web" : "tenants acme");
+        refused = json_object_get(first_of(answer, i ? "services" : "tenants"), "refused");
+#define REFUSED(symbol, name, kind, http)                                                          \
+    assert_count(refused, name, (i ? 1100 : 40100) + REASON_##symbol);                             \
+    n_refused++;
+        SLUICE_ATTEMPT_REASONS(REFUSED)
+        assert_int_equal(json_object_size(refused), n_refused);
+        json_decref(answer);
+    }
+}
+
+static void zeros_are_shown(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer, *refused;
+
+    memset(&fake->dataplane.tenants[3], 0, sizeof(fake->dataplane.tenants[3]));
+    answer = verbs_run(&fake->plane, "tenants acme");
+    refused = json_object_get(first_of(answer, "tenants"), "refused");
+    assert_int_equal(json_object_size(refused), REASON_ATTEMPT_MAX - 1);
+    assert_int_equal(sum_of(refused), 0);
+    json_decref(answer);
+}
+
+static void ports_show_links_counters_and_queues(void **state)
+{
+    assert_answer(*state, "ports",
+                  "{'version':1,'ports':["
+                  "{'device':'net_af_packet0,iface=g0','gate':'front','side':'outside',"
+                  "'driver':'net_af_packet','link':'up','rx_packets':10,'tx_packets':20,"
+                  "'rx_bytes':30,'tx_bytes':40,'rx_no_mbuf':50,"
+                  "'queues':[{'queue':0,'depth':60,'depth_source':'driver','missed':70}]},"
+                  "{'device':'net_af_packet1,iface=g1','gate':'front','side':'inside',"
+                  "'driver':'net_af_packet','link':'down','rx_packets':11,'tx_packets':21,"
+                  "'rx_bytes':31,'tx_bytes':41,'rx_no_mbuf':51,"
+                  "'queues':[{'queue':0,'depth':61,'depth_source':'burst','missed':71}]}]}");
+}
+
+static void a_port_that_cannot_be_read_is_an_error(void **state)
+{
+    struct fake *fake = *state;
+
+    fake->dataplane.port_error = -ENODEV;
+    assert_answer(fake, "ports",
+                  "{'error':{'code':'internal',"
+                  "'message':'port 1 cannot be read: No such device'}}");
+}
+
+static void set_tells_old_and_new(void **state)
+{
+    struct fake *fake = *state;
+    const struct policy_tenant *acme = &fake->settings.policy.tenants[1];
+
+    assert_answer(fake, "set tenant acme quota.attempts=200/s window=50",
+                  "{'version':1,'tenant':'acme','epoch':8,"
+                  "'old':{'class':'normal','quota':{'attempts':{'rate':'20/s','burst':10},"
+                  "'packets':{'rate':'3000/min','burst':1000},"
+                  "'bits':{'rate':'200Mbit/s','burst':262144}},'window':5},"
+                  "'new':{'class':'normal','quota':{'attempts':{'rate':'200/s','burst':10},"
+                  "'packets':{'rate':'3000/min','burst':1000},"
+                  "'bits':{'rate':'200Mbit/s','burst':262144}},'window':50}}");
+    assert_int_equal(fake->published, 1);
+    assert_int_equal(acme->attempts.amount, 200);
+    assert_int_equal(acme->window, 50);
+}
+
+static void set_is_all_or_nothing(void **state)
+{
+    struct fake *fake = *state;
+    struct policy_tenant before = fake->settings.policy.tenants[1];
+    json_t *answer = verbs_run(&fake->plane, "set tenant acme quota.attempts=200/s window=-1");
+    json_t *error = json_object_get(answer, "error");
+
+    assert_string_equal(json_string_value(json_object_get(error, "code")), "range");
+    assert_string_equal(json_string_value(json_object_get(error, "key")), "tenants.acme.window");
+    assert_non_null(strstr(json_string_value(json_object_get(error, "range")), "16777216"));
+    assert_int_equal(fake->published, 0);
+    assert_memory_equal(&before, &fake->settings.policy.tenants[1], sizeof(before));
+    json_decref(answer);
+}
+
+static void assert_code(struct fake *fake, const char *line, const char *code, const char *key)
+{
+    json_t *answer = verbs_run(&fake->plane, line), *error = json_object_get(answer, "error");
+    const char *actual = json_string_value(json_object_get(error, "key"));
+
+    assert_string_equal(json_string_value(json_object_get(error, "code")), code);
+    assert_true(json_string_length(json_object_get(error, "message")) > 0);
+    if (key)
+        assert_string_equal(actual, key);
+    else
+        assert_null(actual);
+    json_decref(answer);
+}
+
+static void a_publication_that_fails_changes_nothing(void **state)
+{
+    struct fake *fake = *state;
+    struct policy_tenant before = fake->settings.policy.tenants[1];
+
+    fake->publish_error = -EBUSY;
+    assert_code(fake, "set tenant acme window=6", "busy", NULL);
+    fake->publish_error = -ENOMEM;
+    assert_code(fake, "set tenant acme window=6", "internal", NULL);
+    assert_memory_equal(&before, &fake->settings.policy.tenants[1], sizeof(before));
+}
+
+static void what_cannot_be_answered_has_a_code(void **state)
+{
+    struct fake *fake = *state;
+
+    assert_code(fake, "", "usage", NULL);
+    assert_code(fake, " \t ", "usage", NULL);
+    assert_code(fake, "reload", "usage", "reload");
+    assert_code(fake, "statusx", "usage", "statusx");
+    assert_code(fake, "status now", "usage", NULL);
+    assert_code(fake, "tenants a b", "usage", NULL);
+    assert_code(fake, "set tenant acme", "usage", NULL);
+    assert_code(fake, "set service web window=5", "usage", "service");
+    assert_code(fake, "set tenant nobody window=5", "unknown", "nobody");
+    assert_code(fake, "set tenant acme window", "usage", "tenants.acme.window");
+    assert_code(fake, "set tenant acme prefixes=10.0.0.0/8", "range", "tenants.acme.prefixes");
+    assert_code(fake, "tenants nobody", "unknown", "nobody");
+    assert_code(fake, "services acme", "unknown", "acme");
+    assert_int_equal(fake->published, 0);
+}
+
+static void garbage_is_refused_without_an_echo(void **state)
+{
+    struct fake *fake = *state;
+    char many[400] = "set";
+
+    assert_code(fake, "\x01\x02\x1b[2J", "usage", NULL);
+    assert_code(fake, "tenants \xff\xfe\xc0", "usage", NULL);
+    for (unsigned i = 0; i < VERBS_WORDS_MAX; i++)
+        strcat(many, " x=1");
+    assert_code(fake, many, "usage", NULL);
+    assert_int_equal(fake->published, 0);
+}
+
+static void words_may_be_parted_by_any_blanks(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "\t tenants  \tacme \r");
+
+    assert_int_equal(json_array_size(json_object_get(answer, "tenants")), 1);
+    json_decref(answer);
+}
+
+static void help_lists_the_verbs(void **state)
+{
+    static const char *const names[] = {"status", "tenants", "services", "workers",
+                                        "ports",  "set",     "help"};
+    struct fake *fake = *state;
+    json_t *answer = verbs_run(&fake->plane, "help"), *list = json_object_get(answer, "verbs");
+
+    assert_int_equal(json_array_size(list), 7);
+    for (unsigned i = 0; i < 7; i++)
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), "name")),
+                            names[i]);
+    json_decref(answer);
+}
+
+static void an_answer_is_one_compact_line(void **state)
+{
+    struct fake *fake = *state;
+    char *line = verbs_answer(&fake->plane, "services nobody"), *end;
+
+    assert_string_equal(line, "{\"error\":{\"code\":\"unknown\",\"message\":\"there is no such "
+                              "service\",\"key\":\"nobody\"}}\n");
+    free(line);
+    line = verbs_answer(&fake->plane, "workers");
+    end = strchr(line, '\n');
+    assert_ptr_equal(end, line + strlen(line) - 1);
+    assert_non_null(strstr(line, "\"busy\":0.1234,\"cycles_per_packet\":1834.3,"
+                                 "\"packets_per_s\":250000.0}"));
+    free(line);
+}
+
+#define VERB_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        VERB_TEST(status_tells_what_runs),
+        VERB_TEST(status_names_a_packet_clock),
+        VERB_TEST(a_limited_tenant_shows_limits_use_and_counters),
+        VERB_TEST(an_unlimited_tenant_says_so),
+        VERB_TEST(tenants_come_in_the_order_of_the_configuration),
+        VERB_TEST(rates_are_written_as_the_configuration_writes_them),
+        VERB_TEST(services_show_what_they_are_and_what_came),
+        VERB_TEST(a_service_without_a_tenant_falls_to_the_default_one),
+        VERB_TEST(workers_show_the_terms_of_the_balance),
+        VERB_TEST(listings_hold_every_pass_and_reason),
+        VERB_TEST(zeros_are_shown),
+        VERB_TEST(ports_show_links_counters_and_queues),
+        VERB_TEST(a_port_that_cannot_be_read_is_an_error),
+        VERB_TEST(set_tells_old_and_new),
+        VERB_TEST(set_is_all_or_nothing),
+        VERB_TEST(a_publication_that_fails_changes_nothing),
+        VERB_TEST(what_cannot_be_answered_has_a_code),
+        VERB_TEST(garbage_is_refused_without_an_echo),
+        VERB_TEST(words_may_be_parted_by_any_blanks),
+        VERB_TEST(help_lists_the_verbs),
+        VERB_TEST(an_answer_is_one_compact_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
