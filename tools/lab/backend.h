@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lab's service: a fixed number of slots, a fixed service time, a FIFO queue without a bound of
+ * its own, and no interest in whether anybody still waits: work that was abandoned is done to its
+ * end. That is what makes it collapse under overload, and what Sluice is to prevent.
+ *
+ * Bounds: `connections_max` connections (more are accepted and closed at once, counted as refused),
+ * BACKEND_HEAD_MAX_BYTES of request head (431), BACKEND_IDLE_S for a request to come (closed).
+ */
+#ifndef SLUICE_LAB_BACKEND_H
+#define SLUICE_LAB_BACKEND_H
+
+#include <event2/event.h>
+#include <event2/listener.h>
+#include <stdint.h>
+
+#include "tools/lab/census.h"
+#include "tools/lab/queue.h"
+
+#define BACKEND_CONNECTIONS_MAX 65536u
+#define BACKEND_HEAD_MAX_BYTES  2048u
+#define BACKEND_IDLE_S          60
+#define BACKEND_BACKLOG         65535 /* the kernel lowers it to net.core.somaxconn */
+
+struct connection;
+
+struct backend {
+    struct event_base *base;
+    struct event *timer; /* the end of the oldest work */
+    struct queue queue;
+    struct connection *oldest, *newest; /* work not done, in order of its end */
+    uint64_t in_queue, in_queue_peak;   /* slots included */
+    uint32_t connections_max;
+    uint64_t served, abandoned, refused;
+    struct census census; /* connections between accept and close */
+};
+
+/* 0 or -ENOMEM. The base, slots, service time and connections_max are set by the caller. */
+int backend_init(struct backend *backend);
+/* A callback of evconnlistener. */
+void backend_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *peer,
+                    int length, void *backend);
+
+#endif
