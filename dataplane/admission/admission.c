@@ -229,23 +229,35 @@ static enum reason decide(struct admission *adm, const struct attempt *attempt, 
     return REASON_NONE;
 }
 
-struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
-                                uint64_t now_ns)
+/* `reason` is REASON_NONE for an admitted attempt. */
+static void count_attempt(struct admission *adm, const struct attempt *attempt, enum reason reason)
 {
     struct admission_tenant_counters *t = &adm->tenants[attempt->tenant].counters;
-    enum reason reason = decide(adm, attempt, now_ns);
+    struct admission_service_counters *s;
 
     count(&t->attempts, 1);
     count(&t->attempt_packets, 1);
     count(reason ? &t->refused[reason] : &t->admitted, 1);
-    if (attempt->service != ADMISSION_NO_SERVICE) {
-        struct admission_service_counters *s = &adm->services[attempt->service].counters;
+    if (attempt->service == ADMISSION_NO_SERVICE)
+        return;
+    s = &adm->services[attempt->service].counters;
+    count(&s->attempts, 1);
+    count(&s->attempt_packets, 1);
+    count(reason ? &s->refused[reason] : &s->admitted, 1);
+}
 
-        count(&s->attempts, 1);
-        count(&s->attempt_packets, 1);
-        count(reason ? &s->refused[reason] : &s->admitted, 1);
-    }
+struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
+                                uint64_t now_ns)
+{
+    enum reason reason = decide(adm, attempt, now_ns);
+
+    count_attempt(adm, attempt, reason);
     return (struct decision){reason ? VERDICT_REFUSE : VERDICT_ADMIT, reason};
+}
+
+void admission_refuse(struct admission *adm, const struct attempt *attempt, enum reason reason)
+{
+    count_attempt(adm, attempt, reason);
 }
 
 void admission_repeat(struct admission *adm, const struct slot *slot)

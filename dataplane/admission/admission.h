@@ -102,6 +102,9 @@ void admission_adopt(struct admission *adm, const struct policy *policy, uint64_
 struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
                                 uint64_t now_ns);
 
+/* Counts an attempt that was refused before it could be offered: no room in the flow table, say. */
+void admission_refuse(struct admission *adm, const struct attempt *attempt, enum reason reason);
+
 /* Counts a further packet of an attempt that was already answered for; it costs no attempt. */
 void admission_repeat(struct admission *adm, const struct slot *slot);
 

@@ -80,6 +80,9 @@ void flow_prefetch_entry(const struct flow_table *table, uint64_t hash);
 
 struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash);
 
+/* Would flow_insert() find a place for a key with this hash? */
+bool flow_has_room(const struct flow_table *table, uint64_t hash);
+
 /* A new entry with that key, state FLOW_OPENING, all else zero; NULL when there is no room. The key
  * must not be in the table. */
 struct flow *flow_insert(struct flow_table *table, const struct flow_key *key, uint64_t hash);

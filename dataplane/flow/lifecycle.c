@@ -29,17 +29,19 @@ static struct flow_change end_with(struct flow *flow, enum outcome outcome, uint
 
 static struct flow_change advance_udp(struct flow *flow, enum direction direction, uint32_t now_ms)
 {
-    bool owed = flow->flags & FLOW_HAS_SLOT;
-
-    if (direction == DIRECTION_IN) {
-        /* A retry must not prolong the life of what is never answered: heard_ms stays. */
-        return owed ? repeats : (struct flow_change){FLOW_EFFECT_ATTEMPT, OUTCOME_FINISHED};
-    }
+    if (direction == DIRECTION_IN)
+        return repeats; /* a retry must not prolong the life of what is never answered */
     flow->heard_ms = now_ms;
-    return owed ? (struct flow_change){FLOW_EFFECT_ENDED, OUTCOME_FINISHED} : goes_on;
+    return flow->flags & FLOW_HAS_SLOT ? (struct flow_change){FLOW_EFFECT_ENDED, OUTCOME_FINISHED}
+                                       : goes_on;
 }
 
 /* -- TCP -- */
+
+static bool is_syn(uint8_t tcp_flags)
+{
+    return (tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+}
 
 static struct flow_change take_fin(struct flow *flow, uint8_t own, uint8_t other, uint32_t now_ms)
 {
@@ -53,19 +55,13 @@ static struct flow_change take_fin(struct flow *flow, uint8_t own, uint8_t other
     return goes_on;
 }
 
-static struct flow_change take_syn(struct flow *flow, uint32_t now_ms)
-{
-    if (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING)
-        return (struct flow_change){FLOW_EFFECT_ATTEMPT, OUTCOME_ABORTED};
-    flow->heard_ms = now_ms;
-    return repeats;
-}
-
 /* The client's packets. Its RST alone frees nothing yet: the work may still run. */
 static struct flow_change advance_tcp_in(struct flow *flow, uint8_t tcp_flags, uint32_t now_ms)
 {
-    if ((tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN)
-        return take_syn(flow, now_ms);
+    if (is_syn(tcp_flags)) {
+        flow->heard_ms = now_ms;
+        return repeats;
+    }
     if (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING)
         return goes_on;
     if (tcp_flags & TCP_RST) {
@@ -105,6 +101,16 @@ static struct flow_change advance_tcp_out(struct flow *flow, uint8_t tcp_flags, 
     if (flow->state != FLOW_ANSWERED)
         flow->heard_ms = now_ms;
     return goes_on;
+}
+
+bool flow_is_attempt(const struct flow *flow, const struct packet *packet, enum direction direction)
+{
+    if (direction == DIRECTION_OUT)
+        return false;
+    if (packet->kind == PACKET_UDP)
+        return !(flow->flags & FLOW_HAS_SLOT);
+    return is_syn(packet->tcp_flags) &&
+           (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING);
 }
 
 struct flow_change flow_advance(struct flow *flow, const struct packet *packet,

@@ -30,11 +30,9 @@ struct flow_timeouts {
 };
 
 enum flow_effect {
-    FLOW_EFFECT_NONE,    /* goes on */
-    FLOW_EFFECT_REPEAT,  /* the same attempt again: counts a packet, costs nothing */
-    FLOW_EFFECT_ENDED,   /* the work has ended: free the slot, if any, with `outcome` */
-    FLOW_EFFECT_ATTEMPT, /* a new attempt on this key: free the slot, if any, with `outcome`, ask
-                            admission, then flow_restart() */
+    FLOW_EFFECT_NONE,   /* goes on */
+    FLOW_EFFECT_REPEAT, /* the same attempt again: counts a packet, costs nothing */
+    FLOW_EFFECT_ENDED,  /* the work has ended: free the slot, if any, with `outcome` */
 };
 
 struct flow_change {
@@ -45,7 +43,13 @@ struct flow_change {
 /* Key of a TCP or UDP packet that travels in `direction`. */
 struct flow_key flow_key_of(const struct packet *packet, enum direction direction);
 
-/* Advances the flow by one of its packets. */
+/* Does this packet ask for new work: a SYN after the flow has closed, a datagram after the reply?
+ * Then free the slot, if any (the client left it behind: OUTCOME_ABORTED), ask admission, and
+ * flow_restart() if admitted. */
+bool flow_is_attempt(const struct flow *flow, const struct packet *packet,
+                     enum direction direction);
+
+/* Advances the flow by a packet that passes and is no new attempt. */
 struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
                                 enum direction direction, uint32_t now_ms);
 

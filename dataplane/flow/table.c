@@ -160,6 +160,13 @@ static unsigned empty_way(const struct index_line *line)
     return way;
 }
 
+bool flow_has_room(const struct flow_table *table, uint64_t hash)
+{
+    return (table->free || table->touched < table->max) &&
+           (empty_way(&table->lines[first_line(table, hash)]) < FLOW_WAYS ||
+            empty_way(&table->lines[second_line(table, hash)]) < FLOW_WAYS);
+}
+
 static uint32_t take_entry(struct flow_table *table)
 {
     uint32_t entry = table->free;

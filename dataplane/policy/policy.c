@@ -153,6 +153,11 @@ uint32_t policy_service_count(const struct policy *policy)
     return policy->n_services;
 }
 
+uint32_t policy_default_tenant(const struct policy *policy)
+{
+    return policy->default_tenant;
+}
+
 const struct policy_tenant *policy_tenant(const struct policy *policy, uint32_t index)
 {
     return &policy->tenants[index];

@@ -98,6 +98,7 @@ void policy_free(struct policy *policy);
 uint64_t policy_epoch(const struct policy *policy);
 uint32_t policy_tenant_count(const struct policy *policy);
 uint32_t policy_service_count(const struct policy *policy);
+uint32_t policy_default_tenant(const struct policy *policy);
 const struct policy_tenant *policy_tenant(const struct policy *policy, uint32_t index);
 const struct policy_service *policy_service(const struct policy *policy, uint32_t index);
 

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/worker/eal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Room for what we say ourselves: devices on both sides of every gate, lcores, options. */
+#define ARGS_MAX (2 * DATAPLANE_GATES_MAX * DATAPLANE_DEVICES_MAX + 64)
+
+struct args {
+    char *text[ARGS_MAX];
+    int n;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct args *args, const char *format, ...)
+{
+    va_list list;
+
+    if (args->n >= ARGS_MAX - 1)
+        return;
+    va_start(list, format);
+    if (vasprintf(&args->text[args->n], format, list) >= 0)
+        args->n++;
+    va_end(list);
+}
+
+size_t eal_device_name_bytes(const char *device)
+{
+    return strcspn(device, ",");
+}
+
+/* [DOMAIN:]BUS:DEVICE.FUNCTION, in hexadecimal digits. */
+bool eal_device_is_pci(const char *device)
+{
+    size_t n = eal_device_name_bytes(device), colons = 0, dots = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        colons += device[i] == ':';
+        dots += device[i] == '.';
+        if (!isxdigit((unsigned char)device[i]) && device[i] != ':' && device[i] != '.')
+            return false;
+    }
+    return dots == 1 && (colons == 1 || colons == 2);
+}
+
+/* Bytes of huge pages that are free, over all sizes the kernel lists for its default. */
+static uint64_t huge_free_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    unsigned long long pages = 0, kib = 0;
+    char line[128];
+
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof(line), file)) {
+        sscanf(line, "HugePages_Free: %llu", &pages);
+        sscanf(line, "Hugepagesize: %llu", &kib);
+    }
+    fclose(file);
+    return pages * kib * 1024;
+}
+
+static int choose_memory(const struct eal_settings *eal, bool *huge, char *why, size_t why_bytes)
+{
+    uint64_t needed = (uint64_t)eal->memory_mib << 20, available = huge_free_bytes();
+
+    *huge = eal->memory == MEMORY_HUGE || (eal->memory == MEMORY_AUTO && available >= needed);
+    if (!*huge || available >= needed)
+        return 0;
+    snprintf(why, why_bytes,
+             "eal.memory is \"huge\" and eal.memory_mib is %u, but only %llu MiB of huge pages are "
+             "free; reserve more (sysctl vm.nr_hugepages), or set eal.memory to \"auto\"",
+             eal->memory_mib, (unsigned long long)(available >> 20));
+    return -ENOMEM;
+}
+
+struct sides {
+    bool pci, memif;
+};
+
+static void add_devices(struct args *args, const struct port_settings *port, struct sides *seen)
+{
+    for (uint32_t i = 0; i < port->n_devices; i++) {
+        const char *device = port->devices[i];
+
+        if (eal_device_is_pci(device)) {
+            seen->pci = true;
+            add(args, "--allow=%s", device);
+        } else {
+            seen->memif |= strncmp(device, "net_memif", strlen("net_memif")) == 0;
+            add(args, "--vdev=%s", device);
+        }
+    }
+}
+
+static void add_lcores(struct args *args, const struct eal_settings *eal)
+{
+    char map[DATAPLANE_WORKERS_MAX * 16 + 16];
+    int n = snprintf(map, sizeof(map), "0@%u", eal->main_cpu);
+
+    for (uint32_t i = 0; i < eal->n_workers; i++)
+        n += snprintf(map + n, sizeof(map) - (size_t)n, ",%u@%u", EAL_WORKER_LCORE(i),
+                      eal->worker_cpus[i]);
+    add(args, "--lcores=%s", map);
+    add(args, "--main-lcore=0");
+}
+
+static void add_extra(struct args *args, const char *extra)
+{
+    while (*(extra += strspn(extra, " \t")) != '\0') {
+        size_t n = strcspn(extra, " \t");
+
+        add(args, "%.*s", (int)n, extra);
+        extra += n;
+    }
+}
+
+static void build_args(struct args *args, const struct dataplane_settings *settings, bool huge)
+{
+    struct sides seen = {false, false};
+
+    add(args, "sluiced");
+    add_lcores(args, &settings->eal);
+    add(args, "-m");
+    add(args, "%u", settings->eal.memory_mib);
+    for (uint32_t i = 0; i < settings->n_gates; i++) {
+        add_devices(args, &settings->gates[i].outside, &seen);
+        add_devices(args, &settings->gates[i].inside, &seen);
+    }
+    if (!seen.pci)
+        add(args, "--no-pci");
+    if (!huge)
+        add(args, "--no-huge");
+    /* Leave no files behind; but memif passes its memory by descriptor over the shared setup. */
+    if (!seen.memif)
+        add(args, huge ? "--in-memory" : "--no-shconf");
+    add(args, "--file-prefix=sluice%d", (int)getpid());
+    add(args, "--no-telemetry");
+    add(args, "--log-level=*:warning");
+    add_extra(args, settings->eal.extra);
+}
+
+int eal_start(const struct dataplane_settings *settings, bool *huge, char *why, size_t why_bytes)
+{
+    struct args args = {.n = 0};
+    char *argv[ARGS_MAX];
+    int err = choose_memory(&settings->eal, huge, why, why_bytes);
+
+    if (err)
+        return err;
+    build_args(&args, settings, *huge);
+    /* EAL moves the pointers about, so it gets a copy of the array. */
+    memcpy(argv, args.text, sizeof(argv));
+    if (rte_eal_init(args.n, argv) < 0) {
+        snprintf(why, why_bytes, "EAL did not start: %s (its own lines above say more)",
+                 rte_strerror(rte_errno));
+        return -EIO;
+    }
+    for (int i = 0; i < args.n; i++)
+        free(args.text[i]);
+    return 0;
+}
+
+void eal_stop(void)
+{
+    rte_eal_cleanup();
+}

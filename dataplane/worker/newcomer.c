@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets without a flow that could speak for them: attempts, which are classified and offered to
+ * admission, and strangers, which pass, and from which running work is recognised.
+ */
+#include "dataplane/worker/steps.h"
+
+/* Who asks whom, by index into the policy; a service of POLICY_NONE names nobody. */
+struct parties {
+    uint32_t tenant, service;
+};
+
+static struct parties classify(const struct burst *b, unsigned i)
+{
+    const struct packet *packet = &b->packets[i];
+    bool in = b->lane->direction == DIRECTION_IN;
+    struct parties who = {
+        .service = policy_find_service(b->policy, in ? &packet->destination : &packet->source,
+                                       packet->protocol,
+                                       in ? packet->destination_port : packet->source_port)};
+
+    if (who.service != POLICY_NONE)
+        who.tenant =
+            policy_find_tenant(b->policy, in ? &packet->source : &packet->destination, who.service);
+    return who;
+}
+
+static struct slot slot_for(const struct burst *b, struct parties who)
+{
+    return (struct slot){policy_tenant(b->policy, who.tenant)->id,
+                         policy_service(b->policy, who.service)->id};
+}
+
+static void refuse(struct burst *b, unsigned i, uint32_t service, enum reason reason)
+{
+    /* The answer is written over the packet, which must be one piece for that. */
+    bool answer = admission_may_answer(b->worker->admission, service, b->now_ns) &&
+                  b->packets[i].kind == PACKET_TCP && b->mbufs[i]->nb_segs == 1;
+
+    step_decide(b, i, answer ? ACTION_ANSWER : ACTION_DROP, (uint8_t)reason);
+}
+
+static struct flow *insert(struct burst *b, unsigned i)
+{
+    b->inserted = true;
+    return flow_insert(b->worker->flows, &b->keys[i], b->hashes[i]);
+}
+
+void step_ask(struct burst *b, unsigned i)
+{
+    struct worker *w = b->worker;
+    struct flow *flow = b->flows[i];
+    struct parties who = classify(b, i);
+    struct decision decision;
+    struct attempt attempt;
+    struct slot slot;
+
+    if (who.service == POLICY_NONE) {
+        step_decide(b, i, ACTION_FORWARD, PASS_UNNAMED);
+        return;
+    }
+    slot = slot_for(b, who);
+    attempt = (struct attempt){slot.tenant, slot.service, b->packets[i].ip_bytes};
+    if (!flow && !flow_has_room(w->flows, b->hashes[i])) {
+        admission_refuse(w->admission, &attempt, REASON_TABLE);
+        refuse(b, i, slot.service, REASON_TABLE);
+        return;
+    }
+    decision = admission_offer(w->admission, &attempt, b->now_ns);
+    if (decision.verdict == VERDICT_REFUSE) {
+        refuse(b, i, slot.service, decision.reason);
+        return;
+    }
+    if (flow) /* the client left its old work behind on the same ports */
+        slot_free(w, flow, OUTCOME_ABORTED);
+    else
+        flow = insert(b, i);
+    flow_restart(flow, &b->packets[i], b->now_ms);
+    slot_hold(w, flow, &slot);
+    admission_count(w->admission, slot.tenant, DIRECTION_IN, attempt.ip_bytes);
+    step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
+}
+
+/* Towards a service, flow unknown: perhaps older than we are. It passes at its tenant's expense; if
+ * it is real, the service answers, and the answer makes it known. */
+static void pass_midflow(struct burst *b, unsigned i)
+{
+    struct parties who = classify(b, i);
+    struct decision decision;
+    uint32_t tenant;
+
+    if (who.service == POLICY_NONE) {
+        step_decide(b, i, ACTION_FORWARD, PASS_UNNAMED);
+        return;
+    }
+    tenant = policy_tenant(b->policy, who.tenant)->id;
+    decision = admission_charge(b->worker->admission, tenant, b->packets[i].ip_bytes, b->now_ns);
+    if (decision.verdict == VERDICT_REFUSE) {
+        step_decide(b, i, ACTION_DROP, (uint8_t)decision.reason);
+        return;
+    }
+    admission_count(b->worker->admission, tenant, DIRECTION_IN, b->packets[i].ip_bytes);
+    step_decide(b, i, ACTION_FORWARD, PASS_MIDFLOW);
+}
+
+/*
+ * What a service sends on a flow we do not know. Data proves that work runs: the flow is adopted,
+ * its slot taken on debt. Less proves nothing: a repeated SYN-ACK answers a spoofed client, an ACK
+ * or FIN may be the echo of a flow that has ended. A SYN is a flow the inside starts.
+ */
+static void learn_from_service(struct burst *b, unsigned i)
+{
+    struct worker *w = b->worker;
+    const struct packet *packet = &b->packets[i];
+    struct parties who = classify(b, i);
+    struct flow *flow;
+
+    if (who.service == POLICY_NONE || packet->kind != PACKET_TCP ||
+        !flow_has_room(w->flows, b->hashes[i]))
+        return;
+    if ((packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
+        flow_restart(insert(b, i), packet, b->now_ms);
+    } else if (packet->payload_bytes > 0 && !(packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))) {
+        struct slot slot = slot_for(b, who);
+
+        flow = insert(b, i);
+        flow_start_established(flow, b->now_ms);
+        slot_hold(w, flow, &slot);
+        admission_adopt_flow(w->admission, &slot);
+        admission_count(w->admission, slot.tenant, DIRECTION_OUT, packet->ip_bytes);
+    }
+}
+
+void step_pass_stranger(struct burst *b, unsigned i)
+{
+    if (b->lane->direction == DIRECTION_IN) {
+        pass_midflow(b, i);
+        return;
+    }
+    learn_from_service(b, i);
+    step_decide(b, i, ACTION_FORWARD, PASS_INSIDE);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the control plane asks of a running data plane (worker.h).
+ */
+#include <rte_cycles.h>
+#include <rte_lcore.h>
+
+#include "dataplane/worker/dataplane.h"
+#include "dataplane/worker/eal.h"
+#include "dataplane/worker/memory.h"
+
+static uint64_t load(const uint64_t *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+/* A struct of nothing but 64-bit counters, read one by one while their writer goes on. */
+static void load_all(void *to, const void *from, size_t bytes)
+{
+    const uint64_t *source = from;
+    uint64_t *target = to;
+
+    for (size_t i = 0; i < bytes / sizeof(*source); i++)
+        target[i] = load(&source[i]);
+}
+
+const char *pass_name(enum pass pass)
+{
+    static const char *const names[PASS_MAX] = {
+#define PASS_TEXT(symbol, name) [PASS_##symbol] = name,
+        DATAPLANE_PASSES(PASS_TEXT)
+#undef PASS_TEXT
+    };
+
+    return names[pass];
+}
+
+int dataplane_publish(struct dataplane *dp, struct policy *policy)
+{
+    return publication_publish(&dp->publication, policy);
+}
+
+void dataplane_reclaim(struct dataplane *dp)
+{
+    publication_reclaim(&dp->publication);
+}
+
+const struct policy *dataplane_policy(const struct dataplane *dp)
+{
+    return publication_read(&dp->publication);
+}
+
+uint64_t dataplane_now_ns(const struct dataplane *dp)
+{
+    return dp->worker->replay ? load(&dp->worker->now_ns) : clock_ns(&dp->clock, rte_rdtsc());
+}
+
+const char *dataplane_memory(const struct dataplane *dp)
+{
+    return dp->huge ? "huge" : "none";
+}
+
+uint64_t dataplane_tsc_hz_reported(const struct dataplane *dp)
+{
+    (void)dp;
+    return rte_get_tsc_hz();
+}
+
+uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp)
+{
+    return dp->clock.measured_hz;
+}
+
+uint32_t dataplane_worker_count(const struct dataplane *dp)
+{
+    return dp->settings->eal.n_workers;
+}
+
+void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct worker_view *view)
+{
+    const struct worker *w = dp->worker;
+    uint32_t cpu = dp->settings->eal.worker_cpus[worker];
+
+    *view = (struct worker_view){
+        .slots = load(&w->slots),
+        .policy_epoch = load(&w->epoch),
+        .lcore = EAL_WORKER_LCORE(worker),
+        .cpu = cpu,
+        .numa_node = memory_node_of_cpu(cpu),
+        .flows = flow_table_used(w->flows),
+        .flows_max = flow_table_max(w->flows),
+    };
+    load_all(&view->counters, &w->counters, sizeof(view->counters));
+}
+
+uint32_t dataplane_port_count(const struct dataplane *dp)
+{
+    return dp->n_ports;
+}
+
+int dataplane_port_view(const struct dataplane *dp, uint32_t port, struct port_view *view)
+{
+    int err = port_view(&dp->ports[port], view);
+    struct queue_view *queue = &view->queues[0];
+
+    /* A driver that cannot count its queue still shows how full its last burst was. */
+    if (!queue->depth_source) {
+        queue->depth_source = "burst";
+        queue->depth = __atomic_load_n(&dp->lanes[port].last_burst, __ATOMIC_RELAXED);
+    }
+    return err;
+}
+
+void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
+                               struct admission_tenant_counters *sum)
+{
+    load_all(sum, admission_tenant_counters(dp->worker->admission, tenant), sizeof(*sum));
+}
+
+void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
+                                struct admission_service_counters *sum)
+{
+    load_all(sum, admission_service_counters(dp->worker->admission, service), sizeof(*sum));
+}
+
+uint64_t dataplane_attempt_tokens(const struct dataplane *dp, uint32_t tenant)
+{
+    return admission_attempt_tokens(dp->worker->admission, tenant, dataplane_now_ns(dp));
+}
+
+const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant)
+{
+    return admission_tenant_window(dp->shared, tenant);
+}
+
+const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service)
+{
+    return admission_service_window(dp->shared, service);
+}
