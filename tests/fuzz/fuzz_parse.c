@@ -49,6 +49,7 @@ static void check_ip(const struct packet *p, uint32_t length, uint32_t wire_byte
     HOLDS(p->payload_offset <= length);
     HOLDS(p->ip_bytes >= (p->is_v6 ? 40 : 20));
     HOLDS(p->l3_offset + p->ip_bytes <= wire_bytes);
+    HOLDS(p->payload_bytes <= p->ip_bytes);
     HOLDS(p->payload_offset + p->payload_bytes == p->l3_offset + p->ip_bytes);
     HOLDS(p->is_v6 || (address_is_v4(&p->source) && address_is_v4(&p->destination)));
 }

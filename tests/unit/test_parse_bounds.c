@@ -209,6 +209,24 @@ static void case_A08_every_ip_length(void **state)
     }
 }
 
+static void case_A08_ipv6_version(void **state)
+{
+    struct packet packet;
+    struct frame f;
+
+    (void)state;
+    for (uint8_t version = 0; version < 16; version++) {
+        build_syn(&f, true, 0);
+        f.bytes[f.l3] = (uint8_t)(version << 4 | 0x0f); /* traffic class in the low half */
+        if (version == 6) {
+            assert_syn(&f, 0);
+            continue;
+        }
+        packet = parse(&f);
+        assert_malformed(&packet, REASON_MALFORMED_IP_HEADER);
+    }
+}
+
 static void case_A08_padding_is_no_data(void **state)
 {
     struct packet packet;
@@ -353,6 +371,7 @@ int main(void)
         cmocka_unit_test(case_A08_cut_at_every_byte),
         cmocka_unit_test(case_A08_readable_part_ends_at_every_byte),
         cmocka_unit_test(case_A08_every_ip_length),
+        cmocka_unit_test(case_A08_ipv6_version),
         cmocka_unit_test(case_A08_padding_is_no_data),
         cmocka_unit_test(case_A08_every_tcp_data_offset),
         cmocka_unit_test(case_A08_every_udp_length),

@@ -79,6 +79,7 @@ static void build_request(struct frame *f, const struct refused *r)
                                      .option_bytes = 20});
     frame_payload(f, payload, r->payload_bytes);
     frame_finish(f);
+    f->bytes[f->l3 + 1] |= 0x0b; /* type of service, or flow label: not the answer's */
     frame_trailer(f, 0xee, r->trailer_bytes);
 }
 
