@@ -10,10 +10,11 @@
 #include "tools/load/source.h"
 
 #define LOAD_DURATION_MAX_NS (3600 * UINT64_C(1000000000))
-#define LOAD_CONNECTIONS_MAX 65536u /* at once; lowered to what the file descriptor limit allows   \
-                                     */
+#define LOAD_CONNECTIONS_MAX                                                                       \
+    65536u /* at once; lowered to what the file descriptor limit allows                            \
+            */
 #define LOAD_PATH_MAX_BYTES 1024u
-#define LOAD_PORT_OF_HTTP   "80"
+#define LOAD_PORT_OF_HTTP   80
 
 enum load_format { LOAD_TABLE, LOAD_JSON, LOAD_CSV };
 

@@ -3,54 +3,55 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <event2/util.h>
 #include <ifaddrs.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/load/options.h"
 
-#define SOURCE_TEXT_MAX_BYTES 64u
-
-static int parse_host(const char *host, const char *port, struct source *out)
+static in_port_t *port_of(struct source *source)
 {
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-                             .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found;
+    if (source->address.ss_family == AF_INET)
+        return &((struct sockaddr_in *)&source->address)->sin_port;
+    return &((struct sockaddr_in6 *)&source->address)->sin6_port;
+}
 
-    if (getaddrinfo(host, port, &hints, &found))
+/* libevent's parser reads a port as far as it has digits, and overlooks what follows a bracket. */
+static bool ends_cleanly(const char *text, int family)
+{
+    const char *bracket = strchr(text, ']');
+    const char *colon = strrchr(bracket ? bracket : text, ':');
+
+    if (bracket && bracket[1] && colon != bracket + 1)
+        return false;
+    if (!colon || (family == AF_INET6 && !bracket))
+        return true;
+    return colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+}
+
+/* An address, its port 0 when there is none in the text. */
+static int parse_address(const char *text, struct source *out)
+{
+    int length = sizeof(out->address);
+
+    *out = (struct source){0};
+    if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&out->address, &length) ||
+        !ends_cleanly(text, out->address.ss_family))
         return -EINVAL;
-    memcpy(&out->address, found->ai_addr, found->ai_addrlen);
-    out->length = found->ai_addrlen;
-    freeaddrinfo(found);
+    out->length = (socklen_t)length;
     return 0;
 }
 
 int source_parse_target(const char *text, struct source *out)
 {
-    char copy[SOURCE_TEXT_MAX_BYTES];
-    const char *port = LOAD_PORT_OF_HTTP;
-    char *host = copy, *end;
+    int error = parse_address(text, out);
 
-    if (strlen(text) >= sizeof(copy))
-        return -EINVAL;
-    strcpy(copy, text);
-    if (*host == '[') {
-        host++;
-        end = strchr(host, ']');
-        if (!end)
-            return -EINVAL;
-        *end++ = '\0';
-        if (*end == ':')
-            port = end + 1;
-        else if (*end)
-            return -EINVAL;
-    } else if ((end = strchr(host, ':')) && !strchr(end + 1, ':')) {
-        *end = '\0';
-        port = end + 1;
-    }
-    return parse_host(host, port, out);
+    if (!error && *port_of(out) == 0)
+        *port_of(out) = htons(LOAD_PORT_OF_HTTP);
+    return error;
 }
 
 static int append(struct source_list *list, const struct sockaddr *address, socklen_t length)
@@ -114,16 +115,14 @@ static int add_prefix(struct source_list *list, const struct source *prefix, uns
 static int add_one(struct source_list *list, char *text)
 {
     char *slash = strchr(text, '/'), *end;
-    struct source source = {0};
+    struct source source;
     unsigned long length;
     unsigned int bits;
-    int error;
 
     if (slash)
         *slash = '\0';
-    error = parse_host(text, "0", &source);
-    if (error)
-        return error;
+    if (parse_address(text, &source) || *port_of(&source))
+        return -EINVAL;
     if (!slash)
         return append(list, (const void *)&source.address, source.length);
     address_bytes((const void *)&source.address, &bits);

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sluice-load against a server that behaves as the path asks: every reply has its own outcome."""
+
+import csv
+import io
+import json
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+SLUICE_LOAD = os.environ["SLUICE_LOAD"]
+
+OUTCOMES = ["useful", "late", "unfinished", "refused_rst", "refused_timeout", "refused_429",
+            "refused_403", "refused_503", "refused_other", "not_sent"]
+
+REPLIES = {
+    "/length": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "/chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    "/to-the-end": b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nok",
+    "/slow": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    "/cut": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok",
+    "/404": b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+    "/403": b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
+    "/429": b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n",
+    "/503": b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
+    "/nonsense": b"220 mail.example ESMTP\r\n",
+    "/close": b"",
+    "/rst": b"",
+    "/silence": b"",
+}
+
+
+def serve(connection, peers):
+    with connection:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(4096)
+        verb, path, _ = head.decode().split("\r\n")[0].split(" ")
+        assert verb == "GET"
+        peers.append(connection.getpeername()[0])
+        if path == "/slow":
+            time.sleep(0.4)
+        if path == "/silence":
+            connection.recv(1)  # until the client gives up
+        if path == "/rst":
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(REPLIES[path])
+
+
+class Server:
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        self.peers = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=serve, args=(connection, self.peers), daemon=True).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+@pytest.fixture(name="server")
+def fixture_server():
+    server = Server()
+    yield server
+    server.close()
+
+
+def run(port, *options, host="127.0.0.1"):
+    done = subprocess.run([SLUICE_LOAD, "--target", f"{host}:{port}", "-r", "100/s", "-d", "100ms",
+                           *options], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def measure(port, *options, host="127.0.0.1"):
+    result = json.loads(run(port, "-j", *options, host=host).stdout)
+    assert result["offered"] == sum(result[name] for name in OUTCOMES)
+    assert result["refused"] == sum(result[name] for name in OUTCOMES if name.startswith("refused"))
+    return result
+
+
+def only(name, count=10):
+    return {**{outcome: 0 for outcome in OUTCOMES}, name: count}
+
+
+def outcomes(result):
+    return {name: result[name] for name in OUTCOMES}
+
+
+@pytest.mark.parametrize("path, outcome", [
+    ("/length", "useful"), ("/chunked", "useful"), ("/to-the-end", "useful"),
+    ("/cut", "unfinished"), ("/404", "refused_other"), ("/403", "refused_403"),
+    ("/429", "refused_429"), ("/503", "refused_503"), ("/nonsense", "unfinished"),
+    ("/close", "refused_other"), ("/rst", "refused_rst")])
+def test_each_reply_has_its_outcome(server, path, outcome):
+    result = measure(server.port, "--path", path, "--deadline", "10s")
+    assert outcomes(result) == only(outcome)
+
+
+def test_a_reply_after_the_deadline_is_late_while_the_client_waits(server):
+    result = measure(server.port, "--path", "/slow", "--deadline", "100ms",
+                     "--timeout", "10s")
+    assert outcomes(result) == only("late")
+    assert result["eff_p50_ms"] == result["eff_p99_ms"] == 100
+
+
+def test_the_client_gives_up_at_its_deadline(server):
+    result = measure(server.port, "--path", "/silence", "--deadline", "200ms")
+    assert outcomes(result) == only("unfinished")
+    assert result["eff_p50_ms"] == 200
+    assert result["refusal_p50_ms"] is None
+
+
+def test_a_closed_port_refuses():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert outcomes(measure(port)) == only("refused_rst")
+
+
+def test_a_dropped_syn_is_a_refusal_by_timeout():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        with socket.create_connection(listener.getsockname()):
+            # The only place is taken: the kernel drops what comes now.
+            result = measure(listener.getsockname()[1], "--deadline", "300ms")
+    assert outcomes(result) == only("refused_timeout")
+    assert result["refusal_p50_ms"] >= 300
+
+
+def test_what_finds_no_place_is_not_sent_and_said_aloud(server):
+    done = run(server.port, "-j", "--path", "/silence", "--connections", "1",
+               "--deadline", "5s")
+    result = json.loads(done.stdout)
+    assert outcomes(result) == {**only("unfinished", 1), "not_sent": 9}
+    assert "9 of 10 requests not sent" in done.stderr
+
+
+def test_sources_take_turns(server):
+    measure(server.port, "--path", "/length", "--source", "127.0.0.2,127.0.0.3",
+            "--deadline", "10s")
+    assert sorted(server.peers) == 5 * ["127.0.0.2"] + 5 * ["127.0.0.3"]
+
+
+def test_csv_and_series_have_the_same_names(server):
+    port = server.port
+    rows = list(csv.DictReader(io.StringIO(run(port, "--path", "/503", "--csv").stdout)))
+    assert len(rows) == 1
+    assert list(rows[0]) == list(measure(port, "--path", "/503"))
+    assert rows[0]["refused_503"] == "10"
+    assert rows[0]["eff_p50_ms"] == ""
+    series = list(csv.DictReader(io.StringIO(
+        run(port, "--path", "/503", "--csv", "--series", "-d", "1500ms").stdout)))
+    assert [(row["t_s"], row["offered"], row["refused_503"]) for row in series] == [
+        ("0", "100", "100"), ("1", "50", "50")]
+
+
+@pytest.mark.parametrize("options, said", [
+    (["-r", "20"], "-r"), (["-r", "0/s"], "-r"), (["-r", "1000001/s"], "-r"),
+    (["--duration", "61min"], "--duration"), (["--duration", "5"], "--duration"),
+    (["--timeout", "1ms"], "--timeout"), (["--path", "x"], "--path"),
+    (["--path", "/a b"], "--path"), (["--source", "::1"], "address family"),
+    (["--connections", "0"], "--connections"), (["extra"], "extra")])
+def test_what_cannot_be_used_is_told(options, said):
+    done = subprocess.run([SLUICE_LOAD, "--target", "127.0.0.1:9", *options], capture_output=True,
+                          text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tools/load/results.h"
+
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+static uint64_t percentile(const struct latencies *latencies, unsigned int percent)
+{
+    uint64_t ns = 0;
+
+    assert_true(results_percentile(latencies, percent, &ns));
+    return ns;
+}
+
+/* Nearest rank over 100 values: p50 is the 50th, p99 the 99th; over 3 the 2nd and the 3rd. */
+static void percentiles_are_exact(void **state)
+{
+    struct results results;
+    uint64_t ns;
+
+    (void)state;
+    assert_int_equal(results_init(&results, 103, NS_PER_S, NS_PER_S), 0);
+    assert_false(results_percentile(&results.effective, 50, &ns));
+    for (uint64_t i = 0; i < 100; i++)
+        results_add(&results, OUTCOME_USEFUL, 0, (i * 37 % 100 + 1) * NS_PER_MS);
+    results_add(&results, OUTCOME_REFUSED_RST, 0, 30);
+    results_add(&results, OUTCOME_REFUSED_503, 0, 10);
+    results_add(&results, OUTCOME_REFUSED_TIMEOUT, 0, 20);
+    results_finish(&results);
+    assert_int_equal(percentile(&results.effective, 50), 50 * NS_PER_MS);
+    assert_int_equal(percentile(&results.effective, 95), 95 * NS_PER_MS);
+    assert_int_equal(percentile(&results.effective, 99), 99 * NS_PER_MS);
+    assert_int_equal(percentile(&results.refusal, 50), 20);
+    assert_int_equal(percentile(&results.refusal, 99), 30);
+    results_free(&results);
+}
+
+/* Late and unfinished work stands at the deadline, refused and unsent work outside. */
+static void broken_promises_cost_the_deadline(void **state)
+{
+    struct results results;
+
+    (void)state;
+    assert_int_equal(results_init(&results, 6, 2 * NS_PER_S, NS_PER_S), 0);
+    results_add(&results, OUTCOME_USEFUL, 0, 5 * NS_PER_MS);
+    results_add(&results, OUTCOME_LATE, NS_PER_S - 1, 1500 * NS_PER_MS);
+    results_add(&results, OUTCOME_UNFINISHED, NS_PER_S, 400 * NS_PER_MS);
+    results_add(&results, OUTCOME_REFUSED_429, NS_PER_S, 1);
+    results_add(&results, OUTCOME_REFUSED_OTHER, NS_PER_S, 2);
+    results_add(&results, OUTCOME_NOT_SENT, NS_PER_S, 0);
+    results_finish(&results);
+    assert_int_equal(results.effective.n, 3);
+    assert_int_equal(results.effective.ns[0], 5 * NS_PER_MS);
+    assert_int_equal(results.effective.ns[1], NS_PER_S);
+    assert_int_equal(results.effective.ns[2], NS_PER_S);
+    assert_int_equal(results.refusal.n, 2);
+    assert_int_equal(results.offered, 6);
+    assert_int_equal(results_refused(results.outcomes), 2);
+    assert_int_equal(results.n_seconds, 2);
+    assert_int_equal(results.seconds[0].offered, 2);
+    assert_int_equal(results.seconds[0].outcomes[OUTCOME_LATE], 1);
+    assert_int_equal(results.seconds[1].offered, 4);
+    assert_int_equal(results.seconds[1].outcomes[OUTCOME_NOT_SENT], 1);
+    results_free(&results);
+}
+
+static void send_rate_and_worst_lag(void **state)
+{
+    struct results results;
+
+    (void)state;
+    assert_int_equal(results_init(&results, 3, NS_PER_S, NS_PER_S), 0);
+    assert_true(results_sent_per_s(&results) < 1e-9);
+    results_sent(&results, 0, 10);
+    results_sent(&results, 10 * NS_PER_MS, 17 * NS_PER_MS);
+    results_sent(&results, 20 * NS_PER_MS, 20 * NS_PER_MS + 10);
+    assert_int_equal(results.lag_max_ns, 7 * NS_PER_MS);
+    assert_true(results_sent_per_s(&results) > 99.999 && results_sent_per_s(&results) < 100.001);
+    results_free(&results);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(percentiles_are_exact),
+        cmocka_unit_test(broken_promises_cost_the_deadline),
+        cmocka_unit_test(send_rate_and_worst_lag),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tools/load/schedule.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static void even_spacing_is_exact(void **state)
+{
+    struct schedule_request request = {
+        .count = 850, .period_ns = NS_PER_S, .duration_ns = 12 * NS_PER_S};
+    struct schedule schedule;
+
+    (void)state;
+    assert_int_equal(schedule_make(&request, &schedule), 0);
+    assert_int_equal(schedule.n, 10200);
+    assert_int_equal(schedule.at_ns[0], 0);
+    assert_int_equal(schedule.at_ns[1], 1176470);
+    assert_int_equal(schedule.at_ns[849], 998823529);
+    assert_int_equal(schedule.at_ns[850], NS_PER_S);
+    assert_int_equal(schedule.at_ns[10199], 11998823529);
+    schedule_free(&schedule);
+}
+
+static void slow_rate_over_a_short_time(void **state)
+{
+    struct schedule_request request = {
+        .count = 2, .period_ns = 3600 * NS_PER_S, .duration_ns = NS_PER_S};
+    struct schedule schedule;
+
+    (void)state;
+    assert_int_equal(schedule_make(&request, &schedule), 0);
+    assert_int_equal(schedule.n, 1);
+    schedule_free(&schedule);
+}
+
+/* 100 s at 1000/s: the number has standard deviation 316; and a seed gives one schedule. */
+static void poisson_has_its_mean_and_follows_its_seed(void **state)
+{
+    struct schedule_request request = {.count = 1000,
+                                       .period_ns = NS_PER_S,
+                                       .duration_ns = 100 * NS_PER_S,
+                                       .poisson = true,
+                                       .seed = 1};
+    struct schedule one, again, other;
+    uint64_t close_together = 0;
+
+    (void)state;
+    assert_int_equal(schedule_make(&request, &one), 0);
+    assert_int_equal(schedule_make(&request, &again), 0);
+    request.seed = 2;
+    assert_int_equal(schedule_make(&request, &other), 0);
+    assert_in_range(one.n, 100000 - 4 * 316, 100000 + 4 * 316);
+    assert_int_equal(one.n, again.n);
+    assert_memory_equal(one.at_ns, again.at_ns, one.n * sizeof(uint64_t));
+    assert_int_not_equal(one.at_ns[0], other.at_ns[0]);
+    for (uint64_t i = 1; i < one.n; i++) {
+        assert_true(one.at_ns[i] >= one.at_ns[i - 1]);
+        close_together += one.at_ns[i] - one.at_ns[i - 1] < NS_PER_S / 1000;
+    }
+    /* P(gap < mean) = 1 - 1/e = .632 */
+    assert_in_range(close_together * 1000 / one.n, 626, 638);
+    schedule_free(&one);
+    schedule_free(&again);
+    schedule_free(&other);
+}
+
+static void too_many_are_refused(void **state)
+{
+    struct schedule_request request = {
+        .count = 4000001, .period_ns = NS_PER_S, .duration_ns = NS_PER_S};
+    struct schedule schedule;
+
+    (void)state;
+    assert_int_equal(schedule_make(&request, &schedule), -E2BIG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(even_spacing_is_exact),
+        cmocka_unit_test(slow_rate_over_a_short_time),
+        cmocka_unit_test(poisson_has_its_mean_and_follows_its_seed),
+        cmocka_unit_test(too_many_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
