@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/packet/parse.h"
+#include "dataplane/packet/packet.h"
 #include "dataplane/policy/address.h"
 
 #define FLOW_WAYS 10

@@ -272,6 +272,12 @@ static inline bool parse_ipv6(struct parse_cursor *c, struct packet *packet)
     }
     __builtin_memcpy(&packet->source, ip + 8, sizeof(packet->source));
     __builtin_memcpy(&packet->destination, ip + 24, sizeof(packet->destination));
+    /* An IPv4-mapped address never stands on the wire (RFC 4291 section 2.5.5.2): here it would
+     * pass for the IPv4 host, in prefixes and flows alike. */
+    if (PARSE_RARELY(address_is_v4(&packet->source) || address_is_v4(&packet->destination))) {
+        parse_malformed(packet, REASON_MALFORMED_IP_HEADER);
+        return false;
+    }
     packet->is_v6 = true;
     packet->protocol = ip[6];
     c->hop_limit = ip[7];

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "dataplane/packet/parse.h"
+#include "dataplane/packet/packet.h"
 
 #define REFUSAL_TTL 64
 

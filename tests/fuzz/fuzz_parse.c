@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/packet/parse.h"
 #include "dataplane/packet/refusal.h"
 
 #define HOLDS(condition)                                                                           \
@@ -51,7 +52,7 @@ static void check_ip(const struct packet *p, uint32_t length, uint32_t wire_byte
     HOLDS(p->l3_offset + p->ip_bytes <= wire_bytes);
     HOLDS(p->payload_bytes <= p->ip_bytes);
     HOLDS(p->payload_offset + p->payload_bytes == p->l3_offset + p->ip_bytes);
-    HOLDS(p->is_v6 || (address_is_v4(&p->source) && address_is_v4(&p->destination)));
+    HOLDS(p->is_v6 != address_is_v4(&p->source) && p->is_v6 != address_is_v4(&p->destination));
 }
 
 static void check_kind(const struct packet *p)

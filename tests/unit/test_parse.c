@@ -265,6 +265,28 @@ static void other_protocols(void **state)
     }
 }
 
+/* Otherwise an IPv6 frame could speak for an IPv4 tenant, or in an IPv4 flow. */
+static void mapped_addresses_are_not_believed(void **state)
+{
+    static const struct frame_ipv6 forged[] = {
+        {.source = "::ffff:10.1.0.5", .destination = "fd09::10"},
+        {.source = "fd01::5", .destination = "::ffff:10.9.0.10"},
+    };
+    struct frame f;
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT(forged); i++) {
+        struct packet packet;
+
+        frame_ethernet(&f);
+        frame_ipv6(&f, &forged[i]);
+        frame_tcp(&f, &syn);
+        frame_finish(&f);
+        packet = parse(&f);
+        assert_malformed(&packet, REASON_MALFORMED_IP_HEADER);
+    }
+}
+
 static void icmp_kinds(void **state)
 {
     struct packet packet;
@@ -310,6 +332,7 @@ int main(void)
         cmocka_unit_test(case_A04_chain_over_the_bound),
         cmocka_unit_test(case_A04_chain_cut),
         cmocka_unit_test(other_protocols),
+        cmocka_unit_test(mapped_addresses_are_not_believed),
         cmocka_unit_test(icmp_kinds),
     };
 

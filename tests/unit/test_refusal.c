@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "dataplane/packet/parse.h"
 #include "dataplane/packet/refusal.h"
 #include "tests/unit/frames.h"
 
@@ -145,31 +146,11 @@ static void rst_of_a_syn_byte_by_byte(void **state)
     assert_memory_equal(request.bytes, expected, sizeof(expected));
 }
 
-/* An IPv6 packet may carry an IPv4-mapped address; it is still answered in IPv6. */
-static void rst_keeps_the_ip_version(void **state)
-{
-    static const struct refused mapped = {.source = "::ffff:10.1.0.5",
-                                          .destination = "fd09::10",
-                                          .flags = 0x02,
-                                          .rst_flags = 0x14,
-                                          .rst_ack = SEQ + 1};
-    struct frame request, answer;
-    struct packet packet;
-
-    (void)state;
-    build_request(&request, &mapped);
-    build_answer(&answer, &mapped);
-    parse_frame(request.bytes, request.length, request.length, &packet);
-    assert_int_equal(refusal_write_rst(request.bytes, &packet), answer.length);
-    assert_memory_equal(request.bytes, answer.bytes, answer.length);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rst_is_exact),
         cmocka_unit_test(rst_of_a_syn_byte_by_byte),
-        cmocka_unit_test(rst_keeps_the_ip_version),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
