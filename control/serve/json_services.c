@@ -66,8 +66,9 @@ static json_t *counted(const struct admission_service_counters *c)
                      "unanswered", (json_int_t)c->unanswered);
 }
 
-static json_t *service_of(const struct plane *plane, const struct policy_service *service)
+static json_t *service_at(const struct plane *plane, uint32_t index)
 {
+    const struct policy_service *service = &plane->settings->policy.services[index];
     const struct window *window = dataplane_service_window(plane->dataplane, service->id);
     struct admission_service_counters counters;
     json_t *object, *counts;
@@ -84,21 +85,20 @@ static json_t *service_of(const struct plane *plane, const struct policy_service
     return object;
 }
 
-json_t *verb_services(const struct request *request)
+static uint32_t service_count(const struct plane *plane)
+{
+    return plane->settings->policy.n_services;
+}
+
+const struct listing listing_services = {"services", service_count, service_at};
+
+json_t *verb_service(const struct request *request)
 {
     const struct policy_spec *policy = &request->plane->settings->policy;
-    const char *only = request->n_words > 1 ? request->words[1] : NULL;
-    json_t *list = json_array();
+    const char *name = request->words[1];
 
-    for (uint32_t i = 0; i < policy->n_services; i++) {
-        const struct policy_service *service = &policy->services[i];
-
-        if (!only || strcmp(only, service->name) == 0)
-            list = json_and(list, service_of(request->plane, service));
-    }
-    if (only && list && json_array_size(list) == 0) {
-        json_decref(list);
-        return json_unknown("service", only);
-    }
-    return json_listing("services", list);
+    for (uint32_t i = 0; i < policy->n_services; i++)
+        if (strcmp(policy->services[i].name, name) == 0)
+            return json_listing("services", json_and(json_array(), service_at(request->plane, i)));
+    return json_unknown("service", name);
 }

@@ -9,8 +9,10 @@ static json_t *both_ways(const uint64_t counts[DIRECTION_MAX])
                      (json_int_t)counts[DIRECTION_OUT]);
 }
 
-static json_t *tenant_of(const struct dataplane *dp, const struct policy_tenant *tenant)
+static json_t *tenant_at(const struct plane *plane, uint32_t index)
 {
+    const struct policy_tenant *tenant = &plane->settings->policy.tenants[index];
+    const struct dataplane *dp = plane->dataplane;
     struct admission_tenant_counters c;
     uint64_t tokens = dataplane_attempt_tokens(dp, tenant->id);
 
@@ -27,21 +29,20 @@ static json_t *tenant_of(const struct dataplane *dp, const struct policy_tenant 
                      both_ways(c.bytes));
 }
 
-json_t *verb_tenants(const struct request *request)
+static uint32_t tenant_count(const struct plane *plane)
+{
+    return plane->settings->policy.n_tenants;
+}
+
+const struct listing listing_tenants = {"tenants", tenant_count, tenant_at};
+
+json_t *verb_tenant(const struct request *request)
 {
     const struct policy_spec *policy = &request->plane->settings->policy;
-    const char *only = request->n_words > 1 ? request->words[1] : NULL;
-    json_t *list = json_array();
+    const char *name = request->words[1];
 
-    for (uint32_t i = 0; i < policy->n_tenants; i++) {
-        const struct policy_tenant *tenant = &policy->tenants[i];
-
-        if (!only || strcmp(only, tenant->name) == 0)
-            list = json_and(list, tenant_of(request->plane->dataplane, tenant));
-    }
-    if (only && list && json_array_size(list) == 0) {
-        json_decref(list);
-        return json_unknown("tenant", only);
-    }
-    return json_listing("tenants", list);
+    for (uint32_t i = 0; i < policy->n_tenants; i++)
+        if (strcmp(policy->tenants[i].name, name) == 0)
+            return json_listing("tenants", json_and(json_array(), tenant_at(request->plane, i)));
+    return json_unknown("tenant", name);
 }

@@ -22,7 +22,6 @@ static const char too_long[] = ERROR_LINE("usage", "a request is one line of at 
 static const char cut_short[] = ERROR_LINE("usage", "the request ended before its newline");
 static const char has_nul[] = ERROR_LINE("usage", "a request is text, this one holds a NUL byte");
 static const char too_many[] = ERROR_LINE("busy", "too many clients, try again");
-static const char too_much[] = ERROR_LINE("busy", "too many answers wait to be read, try again");
 static const char no_memory[] = ERROR_LINE("internal", "out of memory");
 
 struct client {
@@ -30,9 +29,10 @@ struct client {
     uint64_t deadline_ns;
     char request[CONTROL_REQUEST_MAX];
     size_t request_bytes;
-    char *owned; /* the answer, where it came from the handler */
-    const char *answer;
-    size_t answer_bytes, answer_sent;
+    struct control_answer *answer; /* NULL: the text is all there is to say */
+    char *piece;                   /* of the answer */
+    const char *text;              /* being sent; NULL: the request is still being read */
+    size_t text_bytes, text_sent;
 };
 
 struct control_socket {
@@ -40,7 +40,6 @@ struct control_socket {
     int epoll;
     bool resting; /* the listener is not watched until rest_until_ns */
     uint64_t rest_until_ns;
-    size_t waiting_bytes; /* of answers held for clients */
     struct client clients[CONTROL_CLIENTS_MAX];
 };
 
@@ -51,49 +50,65 @@ static int watch(struct control_socket *sock, int op, int fd, uint32_t events, v
     return epoll_ctl(sock->epoll, op, fd, &event) == 0 ? 0 : -errno;
 }
 
-static void drop(struct control_socket *sock, struct client *client)
+static void drop(struct client *client)
 {
     close(client->fd);
-    if (client->owned)
-        sock->waiting_bytes -= client->answer_bytes;
-    free(client->owned);
-    client->owned = NULL;
-    client->answer = NULL;
+    if (client->answer)
+        client->answer->release(client->answer);
+    free(client->piece);
+    memset(client, 0, sizeof(*client));
     client->fd = -1;
 }
 
-/* Sends what the client takes now; drops it when all is sent or it is gone. */
-static void send_on(struct control_socket *sock, struct client *client, uint64_t now_ns)
+static void take_text(struct client *client, const char *text)
 {
-    while (client->answer_sent < client->answer_bytes) {
-        ssize_t sent = send(client->fd, client->answer + client->answer_sent,
-                            client->answer_bytes - client->answer_sent, MSG_NOSIGNAL);
+    client->text = text;
+    client->text_bytes = strlen(text);
+    client->text_sent = 0;
+}
+
+/* Goes on to the next piece of the answer; false after the last. */
+static bool next_piece(struct client *client)
+{
+    free(client->piece);
+    client->piece = client->answer ? client->answer->next(client->answer) : NULL;
+    if (client->piece)
+        take_text(client, client->piece);
+    return client->piece != NULL;
+}
+
+/* Sends what the client takes now, up to a piece; drops it when all is sent or it is gone. */
+static void send_on(struct client *client, uint64_t now_ns)
+{
+    while (client->text_sent < client->text_bytes) {
+        ssize_t sent = send(client->fd, client->text + client->text_sent,
+                            client->text_bytes - client->text_sent, MSG_NOSIGNAL);
 
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && errno == EAGAIN)
             return;
-        if (sent < 0)
-            break;
-        client->answer_sent += (size_t)sent;
+        if (sent < 0) {
+            drop(client);
+            return;
+        }
+        client->text_sent += (size_t)sent;
         client->deadline_ns = now_ns + CONTROL_STALL_NS;
     }
-    drop(sock, client);
+    if (!next_piece(client))
+        drop(client);
 }
 
-static void start_answer(struct control_socket *sock, struct client *client, const char *answer,
-                         uint64_t now_ns)
+/* Says `text`, then what is left of client->answer, if there is one. */
+static void start_text(struct control_socket *sock, struct client *client, const char *text,
+                       uint64_t now_ns)
 {
-    client->answer = answer;
-    client->answer_bytes = strlen(answer);
-    client->answer_sent = 0;
+    take_text(client, text);
     client->deadline_ns = now_ns + CONTROL_STALL_NS;
-    if (client->owned)
-        sock->waiting_bytes += client->answer_bytes;
     if (watch(sock, EPOLL_CTL_MOD, client->fd, EPOLLOUT, client) < 0)
-        drop(sock, client);
+        drop(client);
     else
-        send_on(sock, client, now_ns);
+        send_on(client, now_ns);
 }
 
 /* What one call of control_socket_serve() works with. */
@@ -101,26 +116,25 @@ struct service {
     control_handler *handler;
     void *context;
     uint64_t now_ns;
-    bool handled; /* one request a call: several big answers must not add up to a late period */
+    bool handled; /* one request a call: several costly ones must not add up to a late period */
 };
 
 /* The request is complete, up to `newline`. */
 static void answer_request(struct control_socket *sock, struct client *client, char *newline,
                            struct service *service)
 {
-    const char *answer;
+    const char *text = no_memory;
 
     *newline = '\0';
     if (strlen(client->request) != (size_t)(newline - client->request)) {
-        answer = has_nul;
-    } else if (sock->waiting_bytes > CONTROL_WAITING_MAX) {
-        answer = too_much;
+        text = has_nul;
     } else {
         service->handled = true;
-        client->owned = service->handler(service->context, client->request);
-        answer = client->owned ? client->owned : no_memory;
+        client->answer = service->handler(service->context, client->request);
+        if (next_piece(client))
+            text = client->piece;
     }
-    start_answer(sock, client, answer, service->now_ns);
+    start_text(sock, client, text, service->now_ns);
 }
 
 static void read_on(struct control_socket *sock, struct client *client, struct service *service)
@@ -131,12 +145,12 @@ static void read_on(struct control_socket *sock, struct client *client, struct s
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got < 0 || (got == 0 && client->request_bytes == 0)) {
-        drop(sock, client);
+        drop(client);
         return;
     }
     /* Never acted upon: half of `window=50` is `window=5`. */
     if (got == 0) {
-        start_answer(sock, client, cut_short, service->now_ns);
+        start_text(sock, client, cut_short, service->now_ns);
         return;
     }
     client->request_bytes += (size_t)got;
@@ -144,7 +158,7 @@ static void read_on(struct control_socket *sock, struct client *client, struct s
     if (newline)
         answer_request(sock, client, newline, service);
     else if (client->request_bytes == CONTROL_REQUEST_MAX)
-        start_answer(sock, client, too_long, service->now_ns);
+        start_text(sock, client, too_long, service->now_ns);
 }
 
 static struct client *free_place(struct control_socket *sock)
@@ -167,9 +181,8 @@ static void welcome(struct control_socket *sock, int fd, uint64_t now_ns)
     }
     client->fd = fd;
     client->deadline_ns = now_ns + CONTROL_STALL_NS;
-    client->request_bytes = 0;
     if (watch(sock, EPOLL_CTL_ADD, fd, EPOLLIN, client) < 0)
-        drop(sock, client);
+        drop(client);
 }
 
 static void accept_on(struct control_socket *sock, uint64_t now_ns)
@@ -196,7 +209,7 @@ static void keep_deadlines(struct control_socket *sock, uint64_t now_ns)
         struct client *client = &sock->clients[i];
 
         if (client->fd >= 0 && now_ns >= client->deadline_ns)
-            drop(sock, client);
+            drop(client);
     }
     if (sock->resting && now_ns >= sock->rest_until_ns)
         sock->resting = watch(sock, EPOLL_CTL_MOD, sock->binding.fd, EPOLLIN, NULL) < 0;
@@ -214,8 +227,8 @@ void control_socket_serve(struct control_socket *sock, control_handler *handler,
 
         if (!client) /* newcomers go after those who came before them and may leave */
             continue;
-        if (client->answer)
-            send_on(sock, client, now_ns);
+        if (client->text)
+            send_on(client, now_ns);
         else if (!service.handled)
             read_on(sock, client, &service);
     }
@@ -260,7 +273,7 @@ void control_socket_close(struct control_socket *sock)
 {
     for (int i = 0; i < CONTROL_CLIENTS_MAX; i++)
         if (sock->clients[i].fd >= 0)
-            drop(sock, &sock->clients[i]);
+            drop(&sock->clients[i]);
     close(sock->epoll);
     control_unbind(&sock->binding);
     free(sock);

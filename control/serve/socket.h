@@ -8,7 +8,6 @@
  *   request longer than CONTROL_REQUEST_MAX,
  *   cut short, or holding a NUL byte           answered `usage`
  *   request not complete in CONTROL_STALL_NS   dropped
- *   more than CONTROL_WAITING_MAX unread       answered `busy`
  *   answer not read on for CONTROL_STALL_NS    dropped; a slow reader that goes on gets all of it
  *
  * Time is an argument: nanoseconds of any monotonic clock, the same one in every call.
@@ -23,13 +22,23 @@
 #define CONTROL_CLIENTS_MAX 16
 #define CONTROL_REQUEST_MAX 4096 /* bytes, the newline included */
 #define CONTROL_STALL_NS    5000000000ull
-#define CONTROL_WAITING_MAX (64u * 1024 * 1024) /* bytes of answers not yet read, all clients */
 
 struct control_socket;
 
-/* Answers one request line (no newline in it) with one line of text, newline included, which the
- * caller frees; NULL when there is no memory. */
-typedef char *control_handler(void *context, const char *line);
+/*
+ * An answer in the making: a long one comes piece by piece, the next when the last has left, so
+ * that it takes neither much memory nor much time at once. Belongs to the socket, which frees it.
+ */
+struct control_answer {
+    /* The next piece of text, which the socket frees; NULL after the last, or when there is no
+     * memory. The last piece ends in the answer's one newline: a reader knows what was cut short.
+     */
+    char *(*next)(struct control_answer *answer);
+    void (*release)(struct control_answer *answer);
+};
+
+/* Answers one request line (no newline in it); NULL when there is no memory. */
+typedef struct control_answer *control_handler(void *context, const char *line);
 
 /*
  * Binds `path` with mode 0660, creating its directory (0755) if that is missing. A dead socket in
@@ -48,8 +57,8 @@ void control_socket_close(struct control_socket *sock);
 /* A descriptor that polls readable when control_socket_serve() has something to do. */
 int control_socket_fd(const struct control_socket *sock);
 
-/* Does what can be done without waiting, and hands at most one request to `handler`. Call when the
- * descriptor is readable, and at least once a second so that deadlines are kept. */
+/* Does what can be done without waiting: at most one request, and one piece of each answer. Call
+ * when the descriptor is readable, and at least once a second so that deadlines are kept. */
 void control_socket_serve(struct control_socket *sock, control_handler *handler, void *context,
                           uint64_t now_ns);
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "control/plane/plane.h"
+#include "control/serve/socket.h"
 
 #define ANSWER_VERSION 1
 
@@ -23,9 +24,23 @@ struct request {
     unsigned n_words;
 };
 
+/* A list that may be long: its name in the answer and its elements, which are made one by one. */
+struct listing {
+    const char *name;
+    uint32_t (*count)(const struct plane *plane);
+    json_t *(*item)(const struct plane *plane, uint32_t index);
+};
+
+extern const struct listing listing_tenants, listing_services;
+
+/* {"version":1, NAME: [items]} in pieces, or an answer in one; both NULL when there is no memory.
+ */
+struct control_answer *answer_listing(const struct plane *plane, const struct listing *listing);
+struct control_answer *answer_whole(json_t *json);
+
 json_t *verb_status(const struct request *request);
-json_t *verb_tenants(const struct request *request);
-json_t *verb_services(const struct request *request);
+json_t *verb_tenant(const struct request *request);
+json_t *verb_service(const struct request *request);
 json_t *verb_workers(const struct request *request);
 json_t *verb_ports(const struct request *request);
 json_t *verb_set(const struct request *request);

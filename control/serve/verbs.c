@@ -13,15 +13,19 @@ static const struct verb {
     const char *name, *arguments, *help;
     unsigned min_words, max_words; /* the verb included */
     json_t *(*run)(const struct request *request);
+    const struct listing *listing; /* what the verb alone lists, in place of run */
 } verbs[] = {
-    {"status", "", "the daemon: version, uptime, policy, memory, clock, gates", 1, 1, verb_status},
-    {"tenants", "[NAME]", "quotas, windows and counters of tenants", 1, 2, verb_tenants},
-    {"services", "[NAME]", "windows and counters of services", 1, 2, verb_services},
-    {"workers", "", "packets, flows and load of every worker", 1, 1, verb_workers},
-    {"ports", "", "links, packets and queues of every device", 1, 1, verb_ports},
+    {"status", "", "the daemon: version, uptime, policy, memory, clock, gates", 1, 1, verb_status,
+     NULL},
+    {"tenants", "[NAME]", "quotas, windows and counters of tenants", 1, 2, verb_tenant,
+     &listing_tenants},
+    {"services", "[NAME]", "windows and counters of services", 1, 2, verb_service,
+     &listing_services},
+    {"workers", "", "packets, flows and load of every worker", 1, 1, verb_workers, NULL},
+    {"ports", "", "links, packets and queues of every device", 1, 1, verb_ports, NULL},
     {"set", "tenant NAME KEY=VALUE...", "change a tenant now, all of it or nothing", 4,
-     VERBS_WORDS_MAX, verb_set},
-    {"help", "", "this list", 1, 1, verb_help},
+     VERBS_WORDS_MAX, verb_set, NULL},
+    {"help", "", "this list", 1, 1, verb_help, NULL},
 };
 
 #define VERBS_COUNT (sizeof(verbs) / sizeof(verbs[0]))
@@ -37,23 +41,36 @@ static json_t *verb_help(const struct request *request)
     return json_listing("verbs", list);
 }
 
-static json_t *run_verb(const struct request *request)
+static json_t *usage_of(const struct verb *verb)
+{
+    const char *blank = verb->arguments[0] ? " " : "";
+    json_t *message = json_sprintf("usage: %s%s%s", verb->name, blank, verb->arguments);
+    json_t *error = json_error("usage", json_string_value(message), NULL, NULL);
+
+    json_decref(message);
+    return error;
+}
+
+static struct control_answer *run_verb(const struct request *request)
 {
     for (unsigned i = 0; i < VERBS_COUNT; i++) {
         const struct verb *verb = &verbs[i];
-        json_t *message, *error;
 
         if (strcmp(verb->name, request->words[0]) != 0)
             continue;
-        if (request->n_words >= verb->min_words && request->n_words <= verb->max_words)
-            return verb->run(request);
-        message = json_sprintf("usage: %s%s%s", verb->name, verb->arguments[0] ? " " : "",
-                               verb->arguments);
-        error = json_error("usage", json_string_value(message), NULL, NULL);
-        json_decref(message);
-        return error;
+        if (request->n_words < verb->min_words || request->n_words > verb->max_words)
+            return answer_whole(usage_of(verb));
+        if (verb->listing && request->n_words == 1)
+            return answer_listing(request->plane, verb->listing);
+        return answer_whole(verb->run(request));
     }
-    return json_error("usage", "there is no such verb, `help` lists them", request->words[0], NULL);
+    return answer_whole(
+        json_error("usage", "there is no such verb, `help` lists them", request->words[0], NULL));
+}
+
+static struct control_answer *usage_error(const char *message)
+{
+    return answer_whole(json_error("usage", message, NULL, NULL));
 }
 
 /* Text a terminal and a JSON reader can bear: valid UTF-8 (jansson checks it), no control bytes. */
@@ -69,15 +86,15 @@ static bool is_text(const char *line)
     return string != NULL;
 }
 
-json_t *verbs_run(struct plane *plane, const char *line)
+struct control_answer *verbs_answer(void *plane, const char *line)
 {
     char *words[VERBS_WORDS_MAX];
     struct request request = {.plane = plane, .words = words};
+    struct control_answer *answer;
     char *copy, *rest, *word;
-    json_t *answer;
 
     if (!is_text(line))
-        return json_error("usage", "a request is words of UTF-8 text", NULL, NULL);
+        return usage_error("a request is words of UTF-8 text");
     copy = strdup(line);
     if (!copy)
         return NULL;
@@ -86,32 +103,11 @@ json_t *verbs_run(struct plane *plane, const char *line)
         if (*word)
             words[request.n_words++] = word;
     if (word)
-        answer = json_error("usage", "too many words", NULL, NULL);
+        answer = usage_error("too many words");
     else if (request.n_words == 0)
-        answer = json_error("usage", "an empty request, `help` lists the verbs", NULL, NULL);
+        answer = usage_error("an empty request, `help` lists the verbs");
     else
         answer = run_verb(&request);
     free(copy);
     return answer;
-}
-
-char *verbs_answer(void *plane, const char *line)
-{
-    json_t *answer = verbs_run(plane, line);
-    char *text = NULL, *longer;
-    size_t bytes;
-
-    if (answer)
-        text = json_dumps(answer, JSON_COMPACT | JSON_REAL_PRECISION(12));
-    json_decref(answer);
-    if (!text)
-        return NULL;
-    bytes = strlen(text);
-    longer = realloc(text, bytes + 2);
-    if (!longer) {
-        free(text);
-        return NULL;
-    }
-    memcpy(longer + bytes, "\n", 2);
-    return longer;
 }

@@ -6,22 +6,20 @@
  * with CODE one of usage (no such request), unknown (no tenant or service of that name), range (a
  * value that may not be set), busy (try again), internal.
  *
- * Counters are 64-bit, start with the process and are never reset by a change of policy. Control
+ * Counters are 64-bit, start with the process and are never reset by a change of policy. A list
+ * of tenants or services is made while it is sent, each entry a value of its own moment. Control
  * thread only; nothing here waits for a worker.
  */
 #ifndef SLUICE_SERVE_VERBS_H
 #define SLUICE_SERVE_VERBS_H
 
-#include <jansson.h>
-
 #include "control/plane/plane.h"
+#include "control/serve/socket.h"
 
 #define VERBS_WORDS_MAX 64
 
-/* The answer to one request line; the caller owns it. NULL when there is no memory. */
-json_t *verbs_run(struct plane *plane, const char *line);
-
-/* The same as one line of text; a control_handler, `plane` is the struct plane. */
-char *verbs_answer(void *plane, const char *line);
+/* The answer to one request line, a control_handler; `plane` is the struct plane, which must
+ * outlive the use of the answer but not its release. NULL when there is no memory. */
+struct control_answer *verbs_answer(void *plane, const char *line);
 
 #endif

@@ -28,6 +28,8 @@ struct bench {
     struct control_socket *sock;
     uint64_t now_ns;
     unsigned handled;    /* calls of the handler */
+    unsigned pieces;     /* made of all answers */
+    unsigned released;   /* answers */
     size_t answer_bytes; /* of the answer to `big`, newline included */
     char last[8192];     /* the last request line */
 };
@@ -54,6 +56,7 @@ static int stop(void **state)
 
     if (b->sock)
         control_socket_close(b->sock);
+    assert_int_equal(b->released, b->handled);
     unlink(b->path);
     rmdir(b->directory);
     free(b);
@@ -73,22 +76,62 @@ static struct sockaddr_un address_of(const char *path)
     return address;
 }
 
-/* Answers `big` with a pattern of answer_bytes, all else with itself in brackets. */
-static char *handle(void *context, const char *line)
+/* An answer of `bytes` in pieces of PIECE: the alphabet, or a text given. */
+#define PIECE 20000u
+
+struct test_answer {
+    struct control_answer base;
+    struct bench *bench;
+    char *text;
+    size_t made, bytes;
+};
+
+static char letter(size_t i, size_t bytes)
+{
+    return i == bytes - 1 ? '\n' : (char)('a' + i % 23);
+}
+
+static char *next(struct control_answer *base)
+{
+    struct test_answer *answer = (struct test_answer *)base;
+    size_t left = answer->bytes - answer->made, n = left < PIECE ? left : PIECE;
+    char *piece;
+
+    if (n == 0)
+        return NULL;
+    piece = malloc(n + 1);
+    assert_non_null(piece);
+    for (size_t i = 0; i < n; i++, answer->made++)
+        piece[i] = answer->text ? answer->text[answer->made] : letter(answer->made, answer->bytes);
+    piece[n] = '\0';
+    answer->bench->pieces++;
+    return piece;
+}
+
+static void release(struct control_answer *base)
+{
+    struct test_answer *answer = (struct test_answer *)base;
+
+    answer->bench->released++;
+    free(answer->text);
+    free(answer);
+}
+
+/* Answers `big` with bench.answer_bytes of letters, all else with itself in brackets. */
+static struct control_answer *handle(void *context, const char *line)
 {
     struct bench *b = context;
-    char *answer;
+    struct test_answer *answer = calloc(1, sizeof(*answer));
 
+    assert_non_null(answer);
     b->handled++;
     snprintf(b->last, sizeof(b->last), "%s", line);
-    if (strcmp(line, "big") != 0)
-        return asprintf(&answer, "[%s]\n", line) < 0 ? NULL : answer;
-    answer = malloc(b->answer_bytes + 1);
-    assert_non_null(answer);
-    for (size_t i = 0; i < b->answer_bytes; i++)
-        answer[i] = (char)('a' + i % 23);
-    memcpy(answer + b->answer_bytes - 1, "\n", 2);
-    return answer;
+    *answer = (struct test_answer){.base = {.next = next, .release = release}, .bench = b};
+    if (strcmp(line, "big") == 0)
+        answer->bytes = b->answer_bytes;
+    else
+        answer->bytes = (size_t)asprintf(&answer->text, "[%s]\n", line);
+    return &answer->base;
 }
 
 /* Serves until there is nothing left to do without waiting. */
@@ -489,9 +532,7 @@ static size_t read_slowly(struct bench *b, int fd, uint64_t pause_ns)
 
     while ((got = recv(fd, buffer, sizeof(buffer), 0)) > 0) {
         for (ssize_t i = 0; i < got; i++, total++) {
-            char expected = total == b->answer_bytes - 1 ? '\n' : (char)('a' + total % 23);
-
-            if (buffer[i] != expected)
+            if (buffer[i] != letter(total, b->answer_bytes))
                 fail_msg("byte %zu is not what was sent", total);
         }
         b->now_ns += pause_ns;
@@ -549,24 +590,31 @@ static void a_client_that_leaves_amid_its_answer_harms_nobody(void **state)
     ask(b, "status\n", "[status]\n");
 }
 
-static void answers_nobody_reads_are_bounded(void **state)
+/* However long it is: a piece, and what the kernel buffers. */
+static void case_K03_an_answer_is_made_only_as_it_is_read(void **state)
 {
     struct bench *b = *state;
-    int first, second;
+    unsigned pieces;
+    int fd;
 
     assert_int_equal(open_socket(b), 0);
-    b->answer_bytes = CONTROL_WAITING_MAX + 1;
-    first = client_of(b);
-    say(first, "big\n");
+    b->answer_bytes = 100000 * MEGA;
+    fd = client_of(b);
+    say(fd, "big\n");
+    control_socket_serve(b->sock, handle, b, b->now_ns); /* lets it in */
+    control_socket_serve(b->sock, handle, b, b->now_ns);
+    assert_int_equal(b->pieces, 2); /* one has left, one waits */
+    control_socket_serve(b->sock, handle, b, b->now_ns);
+    assert_int_equal(b->pieces, 3);
     serve(b);
-    second = client_of(b);
-    say(second, "big\n");
+    pieces = b->pieces;
+    assert_true(pieces > 3);
+    assert_true(pieces < 4 * MEGA / PIECE);
     serve(b);
-    assert_error(second, "busy");
-    assert_int_equal(b->handled, 1);
-    close(first);
+    assert_int_equal(b->pieces, pieces);
+    close(fd);
     serve(b);
-    ask(b, "status\n", "[status]\n");
+    assert_int_equal(b->released, 1);
 }
 
 static void without_descriptors_it_rests_and_goes_on(void **state)
@@ -614,7 +662,7 @@ int main(void)
         SOCKET_TEST(case_K03_a_slow_reader_gets_a_big_answer_whole),
         SOCKET_TEST(case_K03_a_reader_that_stops_is_dropped),
         SOCKET_TEST(a_client_that_leaves_amid_its_answer_harms_nobody),
-        SOCKET_TEST(answers_nobody_reads_are_bounded),
+        SOCKET_TEST(case_K03_an_answer_is_made_only_as_it_is_read),
         SOCKET_TEST(without_descriptors_it_rests_and_goes_on),
     };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "control/serve/verbs.h"
 #include "tests/unit/fake_dataplane.h"
@@ -47,9 +48,39 @@ static void assert_json(json_t *actual, const char *expected)
     free(text);
 }
 
+/* The whole text of an answer. */
+static char *text_of(struct fake *fake, const char *line)
+{
+    struct control_answer *answer = verbs_answer(&fake->plane, line);
+    char *text = NULL, *piece;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    assert_non_null(answer);
+    while ((piece = answer->next(answer))) {
+        fputs(piece, out);
+        free(piece);
+    }
+    answer->release(answer);
+    fclose(out);
+    return text;
+}
+
+static json_t *ask(struct fake *fake, const char *line)
+{
+    char *text = text_of(fake, line);
+    json_error_t error;
+    json_t *answer = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+    if (!answer)
+        fail_msg("%s: %s", error.text, text);
+    free(text);
+    return answer;
+}
+
 static void assert_answer(struct fake *fake, const char *line, const char *expected)
 {
-    json_t *answer = verbs_run(&fake->plane, line);
+    json_t *answer = ask(fake, line);
 
     assert_json(answer, expected);
     json_decref(answer);
@@ -77,7 +108,7 @@ static void status_names_a_packet_clock(void **state)
     json_t *answer;
 
     fake->settings.dataplane.eal.clock = CLOCK_PACKETS;
-    answer = verbs_run(&fake->plane, "status");
+    answer = ask(fake, "status");
     assert_string_equal(
         json_string_value(json_object_get(json_object_get(answer, "clock"), "mode")), "packets");
     json_decref(answer);
@@ -104,7 +135,7 @@ static void a_limited_tenant_shows_limits_use_and_counters(void **state)
 static void an_unlimited_tenant_says_so(void **state)
 {
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "tenants default"), *tenant;
+    json_t *answer = ask(fake, "tenants default"), *tenant;
 
     tenant = first_of(answer, "tenants");
     assert_json(json_object_get(tenant, "quota"),
@@ -119,7 +150,7 @@ static void tenants_come_in_the_order_of_the_configuration(void **state)
 {
     static const char *const names[] = {"default", "acme", "t2", "t3"};
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "tenants");
+    json_t *answer = ask(fake, "tenants");
     json_t *list = json_object_get(answer, "tenants");
 
     assert_int_equal(json_array_size(list), 4);
@@ -150,7 +181,7 @@ static void rates_are_written_as_the_configuration_writes_them(void **state)
 
         fake->settings.policy.tenants[1].attempts = rows[i].attempts;
         fake->settings.policy.tenants[1].bits = rows[i].bits;
-        answer = verbs_run(&fake->plane, "tenants acme");
+        answer = ask(fake, "tenants acme");
         quota = json_object_get(first_of(answer, "tenants"), "quota");
         assert_string_equal(
             json_string_value(json_object_get(json_object_get(quota, "attempts"), "rate")),
@@ -160,6 +191,46 @@ static void rates_are_written_as_the_configuration_writes_them(void **state)
             rows[i].bits_text);
         json_decref(answer);
     }
+}
+
+/* A long list comes in pieces: whole, each element once, in order. */
+static void ten_thousand_tenants_come_in_pieces(void **state)
+{
+    struct fake *fake = fake_create(10000);
+    struct control_answer *answer = verbs_answer(&fake->plane, "tenants");
+    unsigned pieces = 0;
+    json_t *whole, *list;
+    char *piece;
+
+    (void)state;
+    while ((piece = answer->next(answer))) {
+        assert_true(strlen(piece) < 65536);
+        assert_int_equal(strchr(piece, '\n') != NULL, ++pieces == 313); /* of 32 each */
+        free(piece);
+    }
+    assert_int_equal(pieces, 313);
+    answer->release(answer);
+
+    whole = ask(fake, "tenants");
+    list = json_object_get(whole, "tenants");
+    assert_int_equal(json_array_size(list), 10000);
+    for (unsigned i = 4; i < 10000; i++)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(list, i), "attempts")),
+                         10000 * (i + 1) + 1);
+    json_decref(whole);
+    fake_destroy(fake);
+}
+
+/* A client may leave with its answer half made. */
+static void an_answer_may_be_released_half_made(void **state)
+{
+    struct fake *fake = fake_create(100);
+    struct control_answer *answer = verbs_answer(&fake->plane, "tenants");
+
+    (void)state;
+    free(answer->next(answer));
+    fake_destroy(fake);
+    answer->release(answer);
 }
 
 static void services_show_what_they_are_and_what_came(void **state)
@@ -180,7 +251,7 @@ static void services_show_what_they_are_and_what_came(void **state)
 static void a_service_without_a_tenant_falls_to_the_default_one(void **state)
 {
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "services"), *dns;
+    json_t *answer = ask(fake, "services"), *dns;
 
     dns = json_array_get(json_object_get(answer, "services"), 1);
     assert_string_equal(json_string_value(json_object_get(dns, "name")), "dns");
@@ -194,7 +265,7 @@ static void a_service_without_a_tenant_falls_to_the_default_one(void **state)
 static void workers_show_the_terms_of_the_balance(void **state)
 {
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "workers"), *worker;
+    json_t *answer = ask(fake, "workers"), *worker;
 
     assert_int_equal(json_array_size(json_object_get(answer, "workers")), 2);
     worker = first_of(answer, "workers");
@@ -231,7 +302,7 @@ static void assert_count(const json_t *object, const char *name, uint64_t count)
 static void listings_hold_every_pass_and_reason(void **state)
 {
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "workers"), *worker = first_of(answer, "workers");
+    json_t *answer = ask(fake, "workers"), *worker = first_of(answer, "workers");
     json_t *passes = json_object_get(worker, "passes");
     json_t *dropped = json_object_get(worker, "dropped");
     size_t n_dropped = 0;
@@ -254,7 +325,7 @@ static void listings_hold_every_pass_and_reason(void **state)
         json_t *refused;
         size_t n_refused = 0;
 
-        answer = verbs_run(&fake->plane, i ? "services web" : "tenants acme");
+        answer = ask(fake, i ? "services web" : "tenants acme");
         refused = json_object_get(first_of(answer, i ? "services" : "tenants"), "refused");
 #define REFUSED(symbol, name, kind, http)                                                          \
     assert_count(refused, name, (i ? 1100 : 40100) + REASON_##symbol);                             \
@@ -271,7 +342,7 @@ static void zeros_are_shown(void **state)
     json_t *answer, *refused;
 
     memset(&fake->dataplane.tenants[3], 0, sizeof(fake->dataplane.tenants[3]));
-    answer = verbs_run(&fake->plane, "tenants acme");
+    answer = ask(fake, "tenants acme");
     refused = json_object_get(first_of(answer, "tenants"), "refused");
     assert_int_equal(json_object_size(refused), REASON_ATTEMPT_MAX - 1);
     assert_int_equal(sum_of(refused), 0);
@@ -324,7 +395,7 @@ static void set_is_all_or_nothing(void **state)
 {
     struct fake *fake = *state;
     struct policy_tenant before = fake->settings.policy.tenants[1];
-    json_t *answer = verbs_run(&fake->plane, "set tenant acme quota.attempts=200/s window=-1");
+    json_t *answer = ask(fake, "set tenant acme quota.attempts=200/s window=-1");
     json_t *error = json_object_get(answer, "error");
 
     assert_string_equal(json_string_value(json_object_get(error, "code")), "range");
@@ -337,7 +408,7 @@ static void set_is_all_or_nothing(void **state)
 
 static void assert_code(struct fake *fake, const char *line, const char *code, const char *key)
 {
-    json_t *answer = verbs_run(&fake->plane, line), *error = json_object_get(answer, "error");
+    json_t *answer = ask(fake, line), *error = json_object_get(answer, "error");
     const char *actual = json_string_value(json_object_get(error, "key"));
 
     assert_string_equal(json_string_value(json_object_get(error, "code")), code);
@@ -397,7 +468,7 @@ static void garbage_is_refused_without_an_echo(void **state)
 static void words_may_be_parted_by_any_blanks(void **state)
 {
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "\t tenants  \tacme \r");
+    json_t *answer = ask(fake, "\t tenants  \tacme \r");
 
     assert_int_equal(json_array_size(json_object_get(answer, "tenants")), 1);
     json_decref(answer);
@@ -408,7 +479,7 @@ static void help_lists_the_verbs(void **state)
     static const char *const names[] = {"status", "tenants", "services", "workers",
                                         "ports",  "set",     "help"};
     struct fake *fake = *state;
-    json_t *answer = verbs_run(&fake->plane, "help"), *list = json_object_get(answer, "verbs");
+    json_t *answer = ask(fake, "help"), *list = json_object_get(answer, "verbs");
 
     assert_int_equal(json_array_size(list), 7);
     for (unsigned i = 0; i < 7; i++)
@@ -420,12 +491,12 @@ static void help_lists_the_verbs(void **state)
 static void an_answer_is_one_compact_line(void **state)
 {
     struct fake *fake = *state;
-    char *line = verbs_answer(&fake->plane, "services nobody"), *end;
+    char *line = text_of(fake, "services nobody"), *end;
 
     assert_string_equal(line, "{\"error\":{\"code\":\"unknown\",\"message\":\"there is no such "
                               "service\",\"key\":\"nobody\"}}\n");
     free(line);
-    line = verbs_answer(&fake->plane, "workers");
+    line = text_of(fake, "workers");
     end = strchr(line, '\n');
     assert_ptr_equal(end, line + strlen(line) - 1);
     assert_non_null(strstr(line, "\"busy\":0.1234,\"cycles_per_packet\":1834.3,"
@@ -444,6 +515,8 @@ int main(void)
         VERB_TEST(an_unlimited_tenant_says_so),
         VERB_TEST(tenants_come_in_the_order_of_the_configuration),
         VERB_TEST(rates_are_written_as_the_configuration_writes_them),
+        VERB_TEST(ten_thousand_tenants_come_in_pieces),
+        VERB_TEST(an_answer_may_be_released_half_made),
         VERB_TEST(services_show_what_they_are_and_what_came),
         VERB_TEST(a_service_without_a_tenant_falls_to_the_default_one),
         VERB_TEST(workers_show_the_terms_of_the_balance),
