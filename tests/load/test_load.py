@@ -144,7 +144,7 @@ def test_a_dropped_syn_is_a_refusal_by_timeout():
 
 def test_what_finds_no_place_is_not_sent_and_said_aloud(server):
     done = run(server.port, "-j", "--path", "/silence", "--connections", "1",
-               "--deadline", "5s")
+               "--deadline", "1s")
     result = json.loads(done.stdout)
     assert outcomes(result) == {**only("unfinished", 1), "not_sent": 9}
     assert "9 of 10 requests not sent" in done.stderr
