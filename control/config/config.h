@@ -4,10 +4,10 @@
  *
  * Every mistake is reported, not only the first, one line each:
  *   FILE:LINE: tenants[1].quota.attempts: what is wrong (allowed range)
- * Unknown keys, duplicate keys and names, wrong types and numbers out of range are errors; host bits
- * in a prefix are a warning. Integers are read exactly, as 64 bits, from the text itself, because
- * libconfig 1.5 silently wraps literals above 32 bits without `L`. `@include` is refused: the
- * library's scanner may end the process on a bad one.
+ * Unknown keys, duplicate keys and names, wrong types and numbers out of range are errors; host
+ * bits in a prefix are a warning. Integers are read exactly, as 64 bits, from the text itself,
+ * because libconfig 1.5 silently wraps literals above 32 bits without `L`. `@include` is refused:
+ * the library's scanner may end the process on a bad one.
  *
  * One thread at a time; nothing here touches DPDK or a live policy.
  */
@@ -38,16 +38,17 @@ struct settings {
 
 /*
  * Reads and checks `path`; errors and warnings go to `report`, one line each. 0 and *out filled, or
- * -EINVAL (the file is wrong), -ENOENT/-EACCES/-EFBIG (it cannot be read), -ENOMEM.
+ * -EINVAL (the file is wrong, or no regular file), -ENOENT/-EACCES/-EISDIR/-EFBIG and their like
+ * (it cannot be read), -ENOMEM.
  */
 int config_load(const char *path, FILE *report, struct settings **out);
 void config_free(struct settings *settings);
 
 /*
  * Applies one `KEY=VALUE` of `sluicectl set tenant NAME ...` to a tenant of the specification:
- * "quota.attempts=200/s", "quota.attempts_burst=20", "window=5" and their like, with the grammar and
- * ranges of the file. 0, or -EINVAL with what is wrong in `why` and the allowed range in `range`
- * ("" if none); the tenant is then unchanged.
+ * "quota.attempts=200/s", "quota.attempts_burst=20", "window=5" and their like, with the grammar
+ * and ranges of the file. A changed rate keeps its burst. 0, or -EINVAL with what is wrong in `why`
+ * and the allowed range in `range` ("" if none); the tenant is then unchanged.
  */
 struct config_refusal {
     char why[256];

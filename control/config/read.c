@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sections about the machine: eal, control, gates, flows; and the root of the file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "control/config/limits.h"
+#include "control/config/reader.h"
+
+#define MS_NS           1000000ull
+#define CPU_MAX         1023
+#define EXTRA_MAX       1024
+#define DEVICE_MAX      512
+#define SOCKET_MAX      107 /* sun_path without its NUL */
+#define MEMORY_MIB_MIN  64
+#define MEMORY_MIB_MAX  1048576
+#define FLOWS_MIN       1024
+#define CONTROL_DEFAULT 10000u /* packets per second and direction */
+#define CONTROL_BURST   100u   /* at least */
+
+static void read_memory(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const char *const words[] = {"auto", "huge", "none", NULL};
+    struct eal_settings *eal = target;
+    int i;
+
+    if (read_word(r, setting, words, &i))
+        eal->memory = (enum memory_mode[]){MEMORY_AUTO, MEMORY_HUGE, MEMORY_NONE}[i];
+}
+
+static void read_memory_mib(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct eal_settings *eal = target;
+    int64_t value;
+
+    if (read_integer(r, setting, MEMORY_MIB_MIN, MEMORY_MIB_MAX, &value))
+        eal->memory_mib = (uint32_t)value;
+}
+
+static void read_main(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct eal_settings *eal = target;
+    int64_t value;
+
+    if (read_integer(r, setting, 0, CPU_MAX, &value))
+        eal->main_cpu = (uint32_t)value;
+}
+
+/* One worker in this version. */
+static void read_workers(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct eal_settings *eal = target;
+    int64_t value;
+
+    if (read_elements(r, setting, true, 1, 1) == 1 &&
+        read_integer(r, config_setting_get_elem(setting, 0), 0, CPU_MAX, &value))
+        eal->worker_cpus[0] = (uint32_t)value;
+}
+
+static void read_idle(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const char *const words[] = {"poll", "sleep", NULL};
+    struct eal_settings *eal = target;
+    int i;
+
+    if (read_word(r, setting, words, &i))
+        eal->idle = i ? IDLE_SLEEP : IDLE_POLL;
+}
+
+static void read_clock(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const char *const words[] = {"tsc", "packets", NULL};
+    struct eal_settings *eal = target;
+    int i;
+
+    if (read_word(r, setting, words, &i))
+        eal->clock = i ? CLOCK_PACKETS : CLOCK_TSC;
+}
+
+static void read_extra(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct eal_settings *eal = target;
+
+    read_kept_string(r, setting, 0, EXTRA_MAX, &eal->extra);
+}
+
+static void read_eal(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const struct key keys[] = {
+        {"memory", read_memory, false}, {"memory_mib", read_memory_mib, false},
+        {"main", read_main, false},     {"workers", read_workers, false},
+        {"idle", read_idle, false},     {"clock", read_clock, false},
+        {"extra", read_extra, false},
+    };
+    struct eal_settings *eal = &r->settings->dataplane.eal;
+
+    (void)target;
+    READ_GROUP(r, setting, keys, eal);
+    if (eal->worker_cpus[0] == eal->main_cpu)
+        refuse(r, setting, "", "main and the worker are both CPU %" PRIu32 ", each needs its own",
+               eal->main_cpu);
+}
+
+static void read_socket(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct control_settings *control = target;
+    const char *path;
+
+    if (!read_kept_string(r, setting, 1, SOCKET_MAX, &path))
+        return;
+    if (*path == '/')
+        control->socket = path;
+    else
+        refuse(r, setting, "", "the path must start with /");
+}
+
+static void read_period(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const struct duration_limits limits = {10 * MS_NS, 1000 * MS_NS, 1, "10ms..1s"};
+    struct control_settings *control = target;
+
+    read_duration(r, setting, &limits, &control->period_ns);
+}
+
+static void read_control(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const struct key keys[] = {{"socket", read_socket, false},
+                                      {"period", read_period, false}};
+
+    (void)target;
+    READ_GROUP(r, setting, keys, &r->settings->control);
+}
+
+/* Flow timeouts count milliseconds. */
+static void read_timeout(struct reader *r, const config_setting_t *setting, uint32_t *timeout_ms)
+{
+    static const struct duration_limits limits = {MS_NS, 86400000 * MS_NS, MS_NS,
+                                                  "1ms..24h in whole ms"};
+    uint64_t duration_ns;
+
+    if (read_duration(r, setting, &limits, &duration_ns))
+        *timeout_ms = (uint32_t)(duration_ns / MS_NS);
+}
+
+static void read_flows_max(struct reader *r, const config_setting_t *setting, void *target)
+{
+    int64_t value;
+
+    (void)target;
+    if (read_integer(r, setting, FLOWS_MIN, FLOW_MAX, &value))
+        r->settings->dataplane.flows_max = (uint32_t)value;
+}
+
+static void read_embryonic(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_timeout(r, setting, &((struct flow_timeouts *)target)->embryonic_ms);
+}
+
+static void read_tcp_idle(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_timeout(r, setting, &((struct flow_timeouts *)target)->tcp_idle_ms);
+}
+
+static void read_udp_idle(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_timeout(r, setting, &((struct flow_timeouts *)target)->udp_idle_ms);
+}
+
+static void read_fin(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_timeout(r, setting, &((struct flow_timeouts *)target)->fin_ms);
+}
+
+static void read_linger(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_timeout(r, setting, &((struct flow_timeouts *)target)->linger_ms);
+}
+
+static void read_flows(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const struct key keys[] = {
+        {"max", read_flows_max, false},     {"embryonic", read_embryonic, false},
+        {"tcp_idle", read_tcp_idle, false}, {"udp_idle", read_udp_idle, false},
+        {"fin", read_fin, false},           {"linger", read_linger, false},
+    };
+
+    (void)target;
+    READ_GROUP(r, setting, keys, &r->settings->dataplane.timeouts);
+}
+
+static void read_gate_name(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct gate_settings *gate = target;
+    char name[POLICY_NAME_MAX + 1];
+
+    if (!read_name(r, setting, name))
+        return;
+    gate->name = arena_copy(r->settings->arena, name);
+    r->out_of_memory |= !gate->name;
+}
+
+static void read_devices(struct reader *r, const config_setting_t *setting,
+                         struct port_settings *port)
+{
+    int n = read_elements(r, setting, true, 1, DATAPLANE_DEVICES_MAX);
+
+    for (int i = 0; i < n; i++) {
+        const char **device = &port->devices[port->n_devices];
+
+        if (read_kept_string(r, config_setting_get_elem(setting, (unsigned)i), 1, DEVICE_MAX,
+                             device))
+            port->n_devices++;
+    }
+}
+
+static void read_outside(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_devices(r, setting, &((struct gate_settings *)target)->outside);
+}
+
+static void read_inside(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_devices(r, setting, &((struct gate_settings *)target)->inside);
+}
+
+/* Bounded, but never shut: ARP and neighbour discovery pass here. */
+static void read_gate_control(struct reader *r, const config_setting_t *setting, void *target)
+{
+    struct quota_rate *control = &((struct gate_settings *)target)->control, read = *control;
+
+    if (!read_rate(r, setting, &read))
+        return;
+    if (read.unlimited || !read.amount) {
+        refuse(r, setting, "1..1000000000 per s, min, h or day",
+               "control traffic needs a rate above 0 and a limit");
+        return;
+    }
+    *control = read;
+    control->burst = limits_default_burst(control, CONTROL_BURST);
+}
+
+static void read_gates(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const struct key keys[] = {
+        {"name", read_gate_name, true},
+        {"outside", read_outside, true},
+        {"inside", read_inside, true},
+        {"control", read_gate_control, false},
+    };
+    int n = read_elements(r, setting, false, 1, DATAPLANE_GATES_MAX);
+
+    (void)target;
+    for (int i = 0; i < n; i++) {
+        const config_setting_t *group = config_setting_get_elem(setting, (unsigned)i);
+        struct gate_settings *gate = &r->settings->dataplane.gates[i];
+
+        gate->name = "";
+        gate->control = (struct quota_rate){.amount = CONTROL_DEFAULT, .period_s = 1};
+        gate->control.burst = limits_default_burst(&gate->control, CONTROL_BURST);
+        r->places.gates[i] = node_of(group);
+        READ_GROUP(r, group, keys, gate);
+        r->settings->dataplane.n_gates++;
+    }
+}
+
+static void set_defaults(struct settings *settings)
+{
+    settings->dataplane.eal = (struct eal_settings){
+        .memory = MEMORY_AUTO,
+        .memory_mib = 512,
+        .n_workers = 1,
+        .worker_cpus = {1},
+        .idle = IDLE_POLL,
+        .clock = CLOCK_TSC,
+        .extra = "",
+    };
+    settings->dataplane.flows_max = 65536;
+    settings->dataplane.timeouts = (struct flow_timeouts){
+        .embryonic_ms = 3000,
+        .tcp_idle_ms = 60000,
+        .udp_idle_ms = 30000,
+        .fin_ms = 2000,
+        .linger_ms = 1000,
+    };
+    settings->control.socket = "/run/sluice/sluice.sock";
+    settings->control.period_ns = 50 * MS_NS;
+}
+
+void read_root(struct reader *r, const config_setting_t *root)
+{
+    static const struct key keys[] = {
+        {"eal", read_eal, false},        {"control", read_control, false},
+        {"gates", read_gates, true},     {"flows", read_flows, false},
+        {"tenants", read_tenants, true}, {"services", read_services, false},
+    };
+
+    set_defaults(r->settings);
+    READ_GROUP(r, root, keys, NULL);
+}
