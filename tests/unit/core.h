@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What tests of the decision core share: addresses from text, small policies, and their memory. */
+#ifndef SLUICE_TESTS_CORE_H
+#define SLUICE_TESTS_CORE_H
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/admission/admission.h"
+#include "dataplane/policy/policy.h"
+
+#define CORE_S  1000000000ull
+#define CORE_MS 1000000ull
+
+#define CORE_UNLIMITED ((struct quota_rate){.unlimited = true})
+
+static inline struct quota_rate core_rate(uint64_t amount, uint32_t period_s, uint64_t burst)
+{
+    return (struct quota_rate){.amount = amount, .period_s = period_s, .burst = burst};
+}
+
+/* Aborts on text that is no address: a test never means that. */
+static inline struct address core_address(const char *text)
+{
+    struct address a;
+    uint32_t word;
+
+    if (inet_pton(AF_INET, text, &word) == 1)
+        return address_from_v4(word);
+    if (inet_pton(AF_INET6, text, a.bytes) != 1)
+        abort();
+    return a;
+}
+
+/* A prefix; `bits` as people write them, so 24 for an IPv4 /24. */
+static inline struct policy_prefix core_prefix(const char *network, unsigned bits, uint32_t tenant)
+{
+    bool v4 = strchr(network, ':') == NULL;
+
+    return (struct policy_prefix){
+        .network = core_address(network),
+        .bits = (uint8_t)(bits + (v4 ? ADDRESS_V4_PREFIX_BITS : 0)),
+        .tenant = tenant,
+    };
+}
+
+/* No limit at all; the test sets what it is about. */
+static inline struct policy_tenant core_tenant(uint32_t id)
+{
+    struct policy_tenant t = {
+        .attempts = CORE_UNLIMITED,
+        .packets = CORE_UNLIMITED,
+        .bits = CORE_UNLIMITED,
+        .window = POLICY_WINDOW_MAX,
+        .id = id,
+    };
+
+    snprintf(t.name, sizeof(t.name), "tenant-%u", id);
+    return t;
+}
+
+static inline struct policy_service core_service(uint32_t id, struct address *address,
+                                                 struct policy_ports *ports)
+{
+    struct policy_service s = {
+        .addresses = address,
+        .ports = ports,
+        .n_addresses = 1,
+        .n_ports = 1,
+        .tenant = POLICY_NONE,
+        .window = POLICY_WINDOW_MAX,
+        .id = id,
+        .protocol = PROTOCOL_TCP,
+        .refusal = REFUSAL_RST,
+        .refuse_rate = CORE_UNLIMITED,
+    };
+
+    snprintf(s.name, sizeof(s.name), "service-%u", id);
+    return s;
+}
+
+/* Zeroed, cache-line aligned. */
+static inline void *core_memory(size_t bytes)
+{
+    size_t whole = (bytes + 63) & ~(size_t)63;
+    void *memory = aligned_alloc(64, whole);
+
+    if (!memory)
+        abort();
+    return memset(memory, 0, whole);
+}
+
+#endif
