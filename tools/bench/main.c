@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sluice-bench: what a packet costs in the gateway, beside the least that a forwarder can do.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "dataplane/worker/clock.h"
+#include "dataplane/worker/eal.h"
+#include "tools/bench/measure.h"
+#include "tools/bench/options.h"
+#include "tools/bench/report.h"
+
+#define MEMORY_MIB 64
+
+enum { EXIT_OK, EXIT_RUN_TIME, EXIT_USAGE, EXIT_EAL = 4 };
+
+struct bench {
+    struct options options;
+    struct rings rings;
+    struct clock clock;
+};
+
+static uint32_t tenants_of(const struct options *options, const struct row *row, uint32_t flows)
+{
+    return RTE_MIN(flows, row->decision ? (uint32_t)POLICY_TENANTS_MAX : options->tenants);
+}
+
+static int measure_in_scene(struct bench *bench, struct scene *scene, const struct row *row)
+{
+    const struct options *options = &bench->options;
+    struct result result;
+    char why[128] = "it cannot be set up";
+    int err = row->set_up && !row->set_up(scene) ? -EIO : 0;
+
+    scene_shuffle(scene);
+    if (!err)
+        err = measure_row(scene, row, options->runs, options->packets, &result, why, sizeof(why));
+    if (err)
+        fprintf(stderr, "sluice-bench: row %s with %u flows: %s\n", row->name, scene->plan.flows,
+                why);
+    else
+        report_row(options, scene, row, &result, &bench->clock);
+    return err;
+}
+
+static int bench_row(struct bench *bench, const struct row *row, uint32_t flows)
+{
+    const struct scene_plan plan = {.flows = flows,
+                                    .tenants = tenants_of(&bench->options, row, flows),
+                                    .cpu = bench->options.cpu,
+                                    .seed = bench->options.seed,
+                                    .spent = row->spent};
+    struct scene *scene = scene_open(&plan, &bench->rings);
+    int err;
+
+    if (!scene) {
+        fprintf(stderr, "sluice-bench: no memory for %u flows\n", flows);
+        return -ENOMEM;
+    }
+    err = measure_in_scene(bench, scene, row);
+    scene_close(scene);
+    return err;
+}
+
+static int bench_rows(struct bench *bench)
+{
+    const struct options *options = &bench->options;
+    int err = 0;
+
+    for (uint32_t r = 0; r < options->n_rows && !err; r++)
+        for (uint32_t f = 0; f < options->n_flows && !err; f++)
+            err = bench_row(bench, options->rows[r], options->flows[f]);
+    return err;
+}
+
+static int run(struct bench *bench, bool huge)
+{
+    char why[256];
+    int err = rings_open(&bench->rings, why, sizeof(why));
+
+    if (err) {
+        fprintf(stderr, "sluice-bench: %s\n", why);
+        return EXIT_EAL;
+    }
+    clock_start(&bench->clock);
+    report_head(&bench->options, huge, &bench->clock);
+    err = bench_rows(bench);
+    rings_close(&bench->rings);
+    return err ? EXIT_RUN_TIME : EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench bench;
+    struct dataplane_settings settings = {.eal = {.memory_mib = MEMORY_MIB, .extra = ""}};
+    bool huge;
+    char why[256];
+    int status = options_parse(&bench.options, argc, argv);
+
+    if (status)
+        return status > 0 ? EXIT_OK : EXIT_USAGE;
+    settings.eal.memory = bench.options.memory;
+    settings.eal.main_cpu = bench.options.cpu;
+    if (eal_start(&settings, &huge, why, sizeof(why)) != 0) {
+        fprintf(stderr, "sluice-bench: %s\n", why);
+        return EXIT_EAL;
+    }
+    status = run(&bench, huge);
+    eal_stop();
+    return status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/bench/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/bench/frames.h"
+
+#define PORTS 2
+
+/* "model name : AMD EPYC" of /proc/cpuinfo. */
+static void read_cpu_model(char *model, size_t bytes)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    snprintf(model, bytes, "unknown CPU");
+    if (!file)
+        return;
+    while (fgets(line, sizeof(line), file)) {
+        const char *value = strchr(line, ':');
+
+        if (value && strncmp(line, "model name", strlen("model name")) == 0) {
+            snprintf(model, bytes, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+            break;
+        }
+    }
+    fclose(file);
+}
+
+void report_head(const struct options *options, bool huge, const struct clock *clock)
+{
+    char model[128];
+
+    if (options->json)
+        return;
+    read_cpu_model(model, sizeof(model));
+    printf("# %s, CPU %" PRIu32 ", TSC %.3f MHz (measured), packet buffers on %s\n", model,
+           options->cpu, (double)clock->measured_hz / 1e6, huge ? "huge pages" : "small pages");
+    printf("# frames of %d bytes in bursts of %d; median of %" PRIu32 " runs of %" PRIu64
+           " packets by turns with the base; seed %" PRIu64 "\n",
+           FRAME_BYTES, BURST_MAX, options->runs, options->packets, options->seed);
+    printf("%-16s %9s %8s %9s %9s %9s %9s %7s %9s %9s\n", "row", "flows", "tenants", "cycles", "ns",
+           "base", "delta", "ratio", "min", "max");
+}
+
+void report_row(const struct options *options, const struct scene *scene, const struct row *row,
+                const struct result *result, const struct clock *clock)
+{
+    double ns = result->cycles * 1e9 / (double)clock->measured_hz;
+    double delta = result->cycles - result->base_cycles;
+    double ratio = result->cycles / result->base_cycles;
+
+    if (options->json)
+        printf("{\"row\":\"%s\",\"ports\":%d,\"flows\":%" PRIu32 ",\"tenants\":%" PRIu32
+               ",\"order\":\"random\",\"cycles\":%.1f,\"ns\":%.1f,\"base_cycles\":%.1f,"
+               "\"delta\":%.1f,\"ratio\":%.3f,\"min\":%.1f,\"max\":%.1f,\"runs\":%" PRIu32
+               ",\"packets\":%" PRIu64 "}\n",
+               row->name, PORTS, scene->plan.flows, scene->plan.tenants, result->cycles, ns,
+               result->base_cycles, delta, ratio, result->min, result->max, result->runs,
+               result->packets);
+    else
+        printf("%-16s %9" PRIu32 " %8" PRIu32 " %9.1f %9.1f %9.1f %9.1f %7.2f %9.1f %9.1f\n",
+               row->name, scene->plan.flows, scene->plan.tenants, result->cycles, ns,
+               result->base_cycles, delta, ratio, result->min, result->max);
+    fflush(stdout);
+}

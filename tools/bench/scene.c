@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/bench/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/worker/memory.h"
+#include "dataplane/worker/steps.h"
+#include "tools/bench/frames.h"
+
+#define START_NS   1000000000ull
+#define AMPLE      1000000000u /* a second; what is spent never shows */
+#define AMPLE_BITS 400000000000ull
+#define DAY_S      86400
+
+/* Twice the flows: at this load every key finds a place (dataplane/flow/flow.h). */
+static uint32_t table_size(uint32_t flows)
+{
+    return RTE_MIN(2 * flows, FLOW_MAX);
+}
+
+/* splitmix64, a step of which is a random number (Steele, Lea, Flood: "Fast splittable
+ * pseudorandom number generators", 2014). */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* -- policy -- */
+
+static struct quota_rate ample(void)
+{
+    return (struct quota_rate){.amount = AMPLE, .burst = AMPLE, .period_s = 1};
+}
+
+/* Every quota is limited, so that every one is looked at. */
+static void describe_tenant(struct policy_tenant *tenant, uint32_t id, bool spent)
+{
+    *tenant = (struct policy_tenant){.attempts = ample(),
+                                     .packets = ample(),
+                                     .bits = {.amount = AMPLE_BITS, .burst = AMPLE, .period_s = 1},
+                                     .window = POLICY_WINDOW_MAX,
+                                     .id = id,
+                                     .class = CLASS_NORMAL};
+    if (spent)
+        tenant->attempts = (struct quota_rate){.amount = 1, .burst = 0, .period_s = DAY_S};
+    snprintf(tenant->name, sizeof(tenant->name), "t%u", id);
+}
+
+static struct policy *create_policy(const struct scene_plan *plan)
+{
+    struct address address = frame_service();
+    struct policy_ports ports = {FRAME_SERVICE_PORT, FRAME_SERVICE_PORT};
+    struct policy_service service = {.addresses = &address,
+                                     .ports = &ports,
+                                     .n_addresses = 1,
+                                     .n_ports = 1,
+                                     .tenant = POLICY_NONE,
+                                     .window = POLICY_WINDOW_MAX,
+                                     .protocol = PROTOCOL_TCP,
+                                     .refusal = REFUSAL_RST,
+                                     .refuse_rate = ample(),
+                                     .name = "service"};
+    struct policy_spec spec = {.services = &service,
+                               .n_tenants = plan->tenants,
+                               .n_services = 1,
+                               .n_prefixes = plan->tenants};
+    struct policy *policy = NULL;
+
+    spec.tenants = calloc(plan->tenants, sizeof(*spec.tenants));
+    spec.prefixes = calloc(plan->tenants, sizeof(*spec.prefixes));
+    if (spec.tenants && spec.prefixes) {
+        for (uint32_t i = 0; i < plan->tenants; i++) {
+            describe_tenant(&spec.tenants[i], i, plan->spent);
+            spec.prefixes[i] = (struct policy_prefix){frame_prefix(i), FRAME_PREFIX_BITS, i};
+        }
+        policy_create(&spec, &policy);
+    }
+    free(spec.prefixes);
+    free(spec.tenants);
+    return policy;
+}
+
+/* -- worker -- */
+
+static bool create_tables(struct scene *scene, const struct admission_size *ids)
+{
+    uint32_t cpu = scene->plan.cpu, max = table_size(scene->plan.flows);
+
+    scene->shared_bytes = admission_shared_bytes(ids);
+    scene->admission_bytes = admission_bytes(ids);
+    scene->flow_bytes = flow_table_bytes(max);
+    scene->worker = memory_on_cpu(sizeof(*scene->worker), cpu);
+    scene->shared_memory = memory_on_cpu(scene->shared_bytes, cpu);
+    scene->admission_memory = memory_on_cpu(scene->admission_bytes, cpu);
+    scene->flow_memory = memory_on_cpu(scene->flow_bytes, cpu);
+    if (!scene->worker || !scene->shared_memory || !scene->admission_memory || !scene->flow_memory)
+        return false;
+    /* Until it is written all of it is one page of zeros, which no lookup would miss in a cache. */
+    memset(scene->flow_memory, 0, scene->flow_bytes);
+    return true;
+}
+
+static void set_lane(struct scene *scene, enum direction direction, const struct side *from,
+                     const struct side *to)
+{
+    scene->lanes[direction] = (struct lane){
+        .port = from->port.id, .peer_port = to->port.id, .direction = (uint8_t)direction};
+}
+
+static void start_worker(struct scene *scene, const struct admission_size *ids)
+{
+    struct worker *w = scene->worker;
+    uint64_t state = scene->plan.seed, seed[4];
+
+    for (unsigned i = 0; i < 4; i++)
+        seed[i] = next_random(&state);
+    w->admission = admission_init(scene->admission_memory, ids,
+                                  admission_shared_init(scene->shared_memory, ids));
+    w->flows = flow_table_init(scene->flow_memory, table_size(scene->plan.flows), seed);
+    w->lanes = scene->lanes;
+    w->n_lanes = DIRECTION_MAX;
+    w->timeouts = &scene->timeouts;
+    w->burst.worker = w;
+    w->burst.policy = scene->policy;
+    w->burst.now_ns = START_NS;
+    w->burst.now_ms = flow_table_tick(w->flows, START_NS);
+    admission_adopt(w->admission, scene->policy, START_NS);
+    set_lane(scene, DIRECTION_IN, &scene->rings->outside, &scene->rings->inside);
+    set_lane(scene, DIRECTION_OUT, &scene->rings->inside, &scene->rings->outside);
+}
+
+static void spend_attempts(struct scene *scene)
+{
+    for (uint32_t i = 0; i < scene->plan.tenants; i++)
+        admission_offer(scene->worker->admission, &(struct attempt){i, ADMISSION_NO_SERVICE, 40},
+                        START_NS);
+}
+
+/* -- the order of visits -- */
+
+static uint32_t *create_order(uint32_t flows)
+{
+    uint32_t *order = malloc(flows * sizeof(*order));
+
+    for (uint32_t i = 0; order && i < flows; i++)
+        order[i] = i;
+    return order;
+}
+
+void scene_shuffle(struct scene *scene)
+{
+    uint64_t state = scene->plan.seed;
+    uint32_t *order = scene->order;
+
+    for (uint32_t i = scene->plan.flows - 1; i > 0; i--) {
+        uint32_t other = (uint32_t)(next_random(&state) % (i + 1)), flow = order[i];
+
+        order[i] = order[other];
+        order[other] = flow;
+    }
+    scene->at = 0;
+}
+
+void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t flow = scene->order[scene->at];
+
+        scene->batch_flows[i] = flow;
+        scene->batch_attempts[i] = (struct attempt){flow % scene->plan.tenants, 0, ip_bytes};
+        scene->at = scene->at + 1 < scene->plan.flows ? scene->at + 1 : 0;
+    }
+}
+
+void scene_forget_flows(struct scene *scene)
+{
+    struct worker *w = scene->worker;
+
+    for (uint32_t i = 0; i < scene->plan.flows && flow_table_used(w->flows) > 0; i++) {
+        struct flow_key key = frame_flow_key(i, scene->plan.tenants);
+        struct flow *flow = flow_find(w->flows, &key, flow_hash(w->flows, &key));
+
+        if (flow) {
+            slot_free(w, flow, OUTCOME_FINISHED);
+            flow_remove(w->flows, flow);
+        }
+    }
+}
+
+/* -- life -- */
+
+struct scene *scene_open(const struct scene_plan *plan, struct rings *rings)
+{
+    const struct admission_size ids = {plan->tenants, 1};
+    struct scene *scene = calloc(1, sizeof(*scene));
+
+    if (!scene)
+        return NULL;
+    scene->plan = *plan;
+    scene->rings = rings;
+    scene->order = create_order(plan->flows);
+    scene->policy = create_policy(plan);
+    if (!scene->order || !scene->policy || !create_tables(scene, &ids)) {
+        scene_close(scene);
+        return NULL;
+    }
+    start_worker(scene, &ids);
+    if (plan->spent)
+        spend_attempts(scene);
+    return scene;
+}
+
+void scene_close(struct scene *scene)
+{
+    memory_free(scene->flow_memory, scene->flow_bytes);
+    memory_free(scene->admission_memory, scene->admission_bytes);
+    memory_free(scene->shared_memory, scene->shared_bytes);
+    memory_free(scene->worker, sizeof(*scene->worker));
+    policy_free(scene->policy);
+    free(scene->order);
+    free(scene);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a row is measured in: a worker with its tables, built as the daemon builds them, but for a
+ * known number of flows, a fixed hash seed and a clock that only the bench moves. Two scenes of the
+ * same figures go through exactly the same instructions.
+ */
+#ifndef SLUICE_BENCH_SCENE_H
+#define SLUICE_BENCH_SCENE_H
+
+#include "dataplane/worker/burst.h"
+#include "tools/bench/rings.h"
+
+struct scene_plan {
+    uint32_t flows;
+    uint32_t tenants;
+    uint32_t cpu;
+    uint64_t seed;
+    bool spent; /* no tenant has an attempt left, or gets one while we measure */
+};
+
+struct scene {
+    struct scene_plan plan;
+    struct rings *rings;
+    struct worker *worker;
+    struct lane lanes[DIRECTION_MAX];
+    struct flow_timeouts timeouts;
+    struct policy *policy;
+    uint32_t *order; /* of visits: numbers of flows */
+    uint32_t at;     /* the next visit */
+    uint32_t batch_flows[RINGS_BATCH];
+    struct attempt batch_attempts[RINGS_BATCH];
+    uint64_t admitted; /* decisions made without a packet, by verdict */
+    uint64_t refused;
+    uint64_t swapped; /* packets that went through the base forwarder */
+    void *shared_memory, *admission_memory, *flow_memory;
+    size_t shared_bytes, admission_bytes, flow_bytes;
+};
+
+/* NULL when memory is short. Flows are visited in the order of their numbers at first. */
+struct scene *scene_open(const struct scene_plan *plan, struct rings *rings);
+void scene_close(struct scene *scene);
+
+/* Flows are visited in random order from now on, from the first of it. */
+void scene_shuffle(struct scene *scene);
+
+/* Fills batch_flows with the next `n` visits, batch_attempts with an attempt of each. */
+void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes);
+
+/* Lets a microsecond pass: 32 packets in it make 32 Mpps, more than any quota of a scene notices.
+ */
+static inline void scene_tick(struct scene *scene)
+{
+    scene->worker->burst.now_ns += 1000;
+}
+
+/* Takes every flow out of the table, slots included, in the order of their numbers: which is
+ * random against the order of visits, so entries are reused in random order. */
+void scene_forget_flows(struct scene *scene);
+
+#endif
