@@ -221,6 +221,19 @@ static void ten_thousand_tenants_come_in_pieces(void **state)
     fake_destroy(fake);
 }
 
+static void no_tenant_is_lost_where_pieces_meet(void **state)
+{
+    (void)state;
+    for (uint32_t n = 31; n <= 65; n++) {
+        struct fake *fake = fake_create(n);
+        json_t *answer = ask(fake, "tenants");
+
+        assert_int_equal(json_array_size(json_object_get(answer, "tenants")), n);
+        json_decref(answer);
+        fake_destroy(fake);
+    }
+}
+
 /* A client may leave with its answer half made. */
 static void an_answer_may_be_released_half_made(void **state)
 {
@@ -516,6 +529,7 @@ int main(void)
         VERB_TEST(tenants_come_in_the_order_of_the_configuration),
         VERB_TEST(rates_are_written_as_the_configuration_writes_them),
         VERB_TEST(ten_thousand_tenants_come_in_pieces),
+        VERB_TEST(no_tenant_is_lost_where_pieces_meet),
         VERB_TEST(an_answer_may_be_released_half_made),
         VERB_TEST(services_show_what_they_are_and_what_came),
         VERB_TEST(a_service_without_a_tenant_falls_to_the_default_one),

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sluicectl as a user meets it: what it prints, and with which exit code it ends."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import threading
+
+import pytest
+
+SLUICECTL = os.environ["SLUICECTL"]
+FAKE_DAEMON = os.environ["FAKE_DAEMON"]
+
+REASONS = ["rate", "packets", "bits", "share", "erlangs", "retries", "capacity", "connections",
+           "shed", "deadline", "breaker", "gateway", "table", "denied"]
+
+
+def ctl(*words, stdin=subprocess.DEVNULL):
+    return subprocess.run([SLUICECTL, *words], stdin=stdin, capture_output=True, text=True,
+                          timeout=60, check=False)
+
+
+def start_daemon(path, tenants):
+    daemon = subprocess.Popen([FAKE_DAEMON, path, str(tenants)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)
+    assert daemon.stdout.readline() == "ready\n"
+    return daemon
+
+
+def stop_daemon(daemon):
+    daemon.stdin.close()
+    assert daemon.wait(timeout=10) == 0
+    daemon.stdout.close()
+
+
+@pytest.fixture
+def daemon_socket(tmp_path):
+    path = str(tmp_path / "s")
+    daemon = start_daemon(path, 4)
+    yield path
+    stop_daemon(daemon)
+
+
+@pytest.fixture
+def answers_with(tmp_path):
+    """A socket on which one client gets exactly these bytes, whatever it asks."""
+    path = str(tmp_path / "odd")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(1)
+    threads = []
+
+    def serve(answer):
+        def run():
+            client, _ = listener.accept()
+            client.recv(4096)
+            client.sendall(answer)
+            client.close()
+        threads.append(threading.Thread(target=run))
+        threads[-1].start()
+        return path
+
+    yield serve
+    for thread in threads:
+        thread.join(timeout=10)
+    listener.close()
+
+
+def blocks(text):
+    """The blocks of a listing: title ("" for the first) -> lines."""
+    result = {}
+    for block in text.rstrip("\n").split("\n\n"):
+        lines = block.split("\n")
+        result[lines.pop(0) if result else ""] = lines
+    return result
+
+
+def rows(lines):
+    """Cells of a table whose columns are two or more blanks apart."""
+    return [re.split(r" {2,}", line.strip()) for line in lines]
+
+
+def test_help_and_version_need_no_daemon():
+    helped = ctl("--help")
+    assert helped.returncode == 0
+    assert helped.stdout.startswith("usage: sluicectl [-s SOCKET] [-j] VERB [ARGUMENT...]\n")
+    assert ctl("-h").stdout == helped.stdout
+    version = ctl("--version")
+    assert version.returncode == 0
+    assert re.fullmatch(r"sluicectl \d+\.\d+\.\d+\n", version.stdout)
+
+
+@pytest.mark.parametrize("words", [[], ["-x", "status"], ["tenants", ""], ["tenants", "a b"],
+                                   ["set", "tenant", "acme", "window=5\nstatus"],
+                                   ["tenants", "x" * 4096], ["-s"]])
+def test_wrong_usage_is_2_without_asking_anyone(words):
+    result = ctl(*words)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr != ""
+
+
+def test_usage_told_by_the_daemon_is_2(daemon_socket):
+    result = ctl("-s", daemon_socket, "reload")
+    assert result.returncode == 2
+    assert result.stderr == "sluicectl: reload: there is no such verb, `help` lists them\n"
+
+
+def test_rejected_is_1(daemon_socket):
+    result = ctl("-s", daemon_socket, "tenants", "nobody")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr == "sluicectl: nobody: there is no such tenant\n"
+
+    result = ctl("-s", daemon_socket, "set", "tenant", "acme", "window=99999999999", "-j")
+    assert result.returncode == 1
+    error = json.loads(result.stdout)["error"]
+    assert error["code"] == "range"
+    assert error["key"] == "tenants.acme.window"
+    assert "16777216" in error["range"]
+    assert "tenants.acme.window" in result.stderr
+
+
+def test_nobody_there_is_3(tmp_path):
+    path = str(tmp_path / "none")
+    result = ctl("-s", path, "status")
+    assert result.returncode == 3
+    assert result.stderr == (f"sluicectl: {path}: No such file or directory "
+                             "(is sluiced running?)\n")
+    assert ctl("-s", "/tmp/" + "x" * 200, "status").returncode == 3
+
+
+@pytest.mark.parametrize("answer, why", [
+    (b"", "cut short after 0 bytes"),
+    (b'{"version":1,"tena', "cut short after 18 bytes"),
+    (b'{"version":1,"tenants":[]}', "cut short after 26 bytes"),
+    (b'{"version":1,"tena\n', "not an answer of sluiced"),
+    (b"\x00\xff\xfe\n", "not an answer of sluiced"),
+    (b"[1,2]\n", "not an answer of sluiced"),
+    (b'{"version":2}\n', "not an answer of sluiced"),
+])
+@pytest.mark.parametrize("json_too", [[], ["-j"]])
+def test_no_whole_answer_is_3(answers_with, answer, why, json_too):
+    result = ctl("-s", answers_with(answer), "tenants", *json_too)
+    assert result.returncode == 3
+    assert result.stdout == ""
+    assert why in result.stderr
+
+
+def test_json_is_the_line_as_it_came(daemon_socket):
+    result = ctl("tenants", "acme", "-j", "-s", daemon_socket)
+    assert result.returncode == 0
+    assert result.stdout.count("\n") == 1
+    tenant, = json.loads(result.stdout)["tenants"]
+    assert tenant["bytes"]["out"] == 9007199254780993
+    assert list(tenant["refused"]) == REASONS
+
+
+def test_tenants_as_tables(daemon_socket):
+    shown = blocks(ctl("-s", daemon_socket, "tenants").stdout)
+    assert list(shown) == ["", "traffic", "refused, by reason"]
+    assert shown[""][:3] == [
+        "name     class    attempts  burst  tokens    packets       bits     window  used  peak  debt",
+        "default  bulk    unlimited      -       -  unlimited  unlimited  unlimited     7     8     0",
+        "acme     normal       20/s     10       3   3000/min  200Mbit/s          5    10    11     5",
+    ]
+    assert len(shown[""]) == 5
+    refused = rows(shown["refused, by reason"])
+    assert refused[0] == ["name"] + REASONS
+    assert refused[2] == ["acme"] + [str(40101 + i) for i in range(14)]
+    traffic = rows(shown["traffic"])
+    assert traffic[2] == ["acme", "40001", "40002", "40003", "40004",
+                          str(sum(40101 + i for i in range(14))), "40005", "40006", "40007",
+                          "40008", "40009", "9007199254780993"]
+
+
+def test_services_as_tables(daemon_socket):
+    shown = blocks(ctl("-s", daemon_socket, "services").stdout)
+    assert rows(shown[""])[1] == ["web", "10.9.0.10,2001:db8::10", "tcp", "80,8000-8099", "acme",
+                                  "connection", "rst", "100000/s", "62", "61", "65", "0"]
+    assert rows(shown["attempts and how they ended"])[1] == [
+        "web", "1001", "1002", "1003", "1004", str(sum(1101 + i for i in range(14))), "1005",
+        "1006", "1200", "1201", "1202", "1203"]
+    assert rows(shown["refused, by reason"])[2][:3] == ["dns", "601", "602"]
+
+
+def test_workers_as_tables(daemon_socket):
+    answer = json.loads(ctl("-s", daemon_socket, "workers", "-j").stdout)
+    shown = blocks(ctl("-s", daemon_socket, "workers").stdout)
+    assert rows(shown[""])[1] == ["1", "11", "0", "0.1234", "250000", "1834.3", "1010", "65536",
+                                  "1009", "1007", "6"]
+    for title, member in (("forwarded, by cause", "passes"), ("dropped, by reason", "dropped")):
+        assert rows(shown[title]) == [["lcore", "1", "2"]] + [
+            [name, str(count), str(count + 1000)]
+            for name, count in answer["workers"][0][member].items()]
+
+
+def test_ports_as_tables(daemon_socket):
+    shown = blocks(ctl("-s", daemon_socket, "ports").stdout)
+    assert rows(shown[""])[2] == ["net_af_packet1,iface=g1", "front", "inside", "net_af_packet",
+                                  "down", "11", "21", "31", "41", "51"]
+    assert rows(shown["queues"])[1:] == [
+        ["net_af_packet0,iface=g0", "0", "60", "driver", "70"],
+        ["net_af_packet1,iface=g1", "0", "61", "burst", "71"]]
+
+
+def test_status_and_help_as_tables(daemon_socket):
+    shown = blocks(ctl("-s", daemon_socket, "status").stdout)
+    facts = dict(rows(shown[""])[1:])
+    assert facts["policy epoch"] == "7"
+    assert facts["policy epoch, worker 1"] == "7"
+    assert facts["TSC, Hz: measured"] == "2100000001"
+    assert rows(shown["gates"])[1] == ["front", "net_af_packet0,iface=g0",
+                                       "net_af_packet1,iface=g1"]
+    helped = rows(ctl("-s", daemon_socket, "help").stdout.splitlines())
+    assert [row[0] for row in helped[1:]] == ["status", "tenants", "services", "workers", "ports",
+                                              "set", "help"]
+
+
+def test_set_shows_what_changed_and_only_that(daemon_socket):
+    result = ctl("-s", daemon_socket, "set", "tenant", "acme", "quota.attempts=200/s", "window=50")
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "tenant acme, policy epoch 8"
+    assert rows(lines[1:]) == [["changed", "from", "to"],
+                               ["quota.attempts.rate", "20/s", "200/s"],
+                               ["window", "5", "50"]]
+    tenant, = json.loads(ctl("-s", daemon_socket, "tenants", "acme", "-j").stdout)["tenants"]
+    assert tenant["quota"]["attempts"]["rate"] == "200/s"
+    assert tenant["window"] == {"limit": 50, "used": 10, "peak": 11, "debt": 0}
+
+
+def test_a_full_disk_is_told(daemon_socket):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        result = subprocess.run([SLUICECTL, "-s", daemon_socket, "status"], stdout=full,
+                                stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert result.stderr == "sluicectl: cannot write: No space left on device\n"
+
+
+def test_case_K03_ten_thousand_tenants_come_whole(tmp_path):
+    path = str(tmp_path / "big")
+    daemon = start_daemon(path, 10000)
+    slow = socket.socket(socket.AF_UNIX)
+    slow.connect(path)
+    slow.sendall(b"tenants\n")
+    text = bytearray(slow.recv(1))
+    assert ctl("-s", path, "status").returncode == 0  # nobody waits for the slow reader
+    while chunk := slow.recv(4096):
+        text += chunk
+    slow.close()
+
+    result = ctl("-s", path, "tenants", "-j")
+    assert result.returncode == 0
+    assert result.stdout == text.decode()
+    tenants = json.loads(result.stdout)["tenants"]
+    assert len(tenants) == 10000
+    assert tenants[9999]["attempts"] == 100000001
+    table = blocks(ctl("-s", path, "tenants").stdout)
+    assert len(table[""]) == 10001
+    assert len(table["refused, by reason"]) == 10001
+    stop_daemon(daemon)
+
+
+def test_case_K03_it_knows_nothing_of_eal():
+    needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(
+        ["readelf", "-d", SLUICECTL], capture_output=True, text=True, check=True).stdout)
+    assert "libjansson.so.4" in needed
+    assert not [name for name in needed if name.startswith("librte")]
