@@ -194,6 +194,7 @@ static void case_H05_what_is_no_prefix(void **state)
                                         "10.1.0.0/08",
                                         "2001::/129",
                                         "::ffff:10.1.0.0/112",
+                                        "::ffff:10.1.0.0/16",
                                         "10.1.0.0/16 ",
                                         "10.01.0.0/16",
                                         "acme",
@@ -227,11 +228,13 @@ static void services_cannot_overlap(void **state)
                          "ports = [\"443\", \"8099-9000\"];")),
         "front.conf:3: services[1].ports: port 8099 of 10.9.0.10 belongs to both service \"web\" "
         "(line 2) and service \"api\"\n");
-    /* A range inside another one that is not its neighbour in order. */
+    /* The far end of a long range, behind a short one inside it. */
     config_text_refused(
         SERVICES(SERVICE("a", "\"::1\"", "udp", "ports = [\"1-1000\"];") ",\n" //
-                 SERVICE("b", "\"::2\"", "udp", "ports = [\"5\"];") ",\n"      //
+                 SERVICE("b", "\"::1\"", "udp", "ports = [\"5\"];") ",\n"      //
                  SERVICE("c", "\"::1\"", "udp", "ports = [2000, 999];")),
+        "front.conf:3: services[1].ports: port 5 of ::1 belongs to both service \"a\" (line 2) "
+        "and service \"b\"\n"
         "front.conf:4: services[2].ports: port 999 of ::1 belongs to both service \"a\" (line 2) "
         "and service \"c\"\n");
     config_text_refused(
