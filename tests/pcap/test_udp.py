@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An exchange: a slot from the first datagram to the first reply."""
+
+from frames import SERVICE, Tcp, Udp
+from gate import Trace
+
+
+def dns(window):
+    return {"name": "dns", "addresses": [SERVICE], "protocol": "udp", "ports": ["53"],
+            "window": window}
+
+
+def test_the_slot_ends_with_the_first_reply(gate):
+    flow, next_client = Udp(40001), Udp(40002)
+    trace = Trace()
+    trace.outside(1, flow.asked(b"a"))
+    trace.outside(1.1, next_client.asked())  # the window is full
+    trace.inside(1.2, flow.replied(b"a1"))
+    trace.inside(1.3, flow.replied(b"a2"))  # more of the reply frees nothing more
+    trace.outside(1.4, next_client.asked())
+    result = gate([], [dns(1)]).play(trace)
+
+    service = result.services["dns"]
+    assert (service["attempts"], service["admitted"]) == (3, 2)
+    assert service["refused"]["capacity"] == 1
+    assert (service["answered"], service["unanswered"]) == (0, 1)  # UDP is refused by silence
+    assert service["outcomes"]["finished"] == 1
+    assert result.used("dns") == 1
+    assert result.drops() == {"capacity": 1}
+
+
+def test_a_retry_is_the_same_attempt_and_does_not_prolong_it(gate):
+    flow = Udp(40001)
+    trace = Trace()
+    for second in range(1, 31):
+        trace.outside(second, flow.asked())
+    trace.outside(31.3, flow.asked())  # 30 s after the first: a new attempt
+    result = gate([], [dns(1)], flows={"udp_idle": "30s"}).play(trace)
+
+    service = result.services["dns"]
+    assert (service["attempts"], service["attempt_packets"]) == (2, 31)
+    assert service["outcomes"]["aged"] == 1
+    assert service["window"] == {"limit": 1, "used": 1, "peak": 1, "debt": 0}
+
+
+def test_a_reply_after_the_timeout_passes_and_frees_nothing(gate):
+    late, running = Udp(40001), Udp(40002)
+    trace = Trace()
+    trace.outside(1, late.asked())
+    trace.outside(40, running.asked())
+    trace.inside(40.1, late.replied())
+    result = gate([], [dns(5)], flows={"udp_idle": "30s"}).play(trace)
+
+    assert result.to_outside == [late.replied()]
+    assert result.used("dns") == 1
+    assert result.services["dns"]["outcomes"] == {"finished": 0, "reset": 0, "aborted": 0,
+                                                  "aged": 1}
+    assert result.services["dns"]["adopted"] == 0
+
+
+def test_the_next_query_on_the_port_is_a_new_attempt(gate):
+    flow = Udp(40001)
+    trace = Trace()
+    for i in range(4):
+        trace.outside(1 + i, flow.asked(bytes([i])))
+        trace.inside(1.1 + i, flow.replied(bytes([i])))
+    result = gate([{"name": "default", "quota": {"attempts": "1/day", "attempts_burst": 2}}],
+                  [dns(1)]).play(trace)
+
+    # The fourth has no token: it is not sent, and the reply that came anyhow passes.
+    assert result.services["dns"]["admitted"] == 3
+    assert result.refusals("default") == {"rate": 1}
+    assert result.services["dns"]["outcomes"]["finished"] == 3
+    assert result.used("dns") == 0
+    assert result.to_inside == [flow.asked(bytes([i])) for i in range(3)]
+    assert len(result.to_outside) == 4
+
+
+def test_every_exchange_ends_in_silence(gate):
+    trace = Trace()
+    for i in range(20):
+        trace.outside(1, Udp(40000 + i).asked())
+    trace.outside(3600, Tcp(1, dst="10.9.0.99").syn())
+    result = gate([], [dns(10)]).play(trace)
+
+    assert result.services["dns"]["window"] == {"limit": 10, "used": 0, "peak": 10, "debt": 0}
+    assert result.services["dns"]["refused"]["capacity"] == 10
+    assert result.worker["aged_slots"] == 10
+    assert result.worker["flows"]["used"] == 0
