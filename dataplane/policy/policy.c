@@ -11,7 +11,7 @@
 struct policy {
     struct policy_tenant *tenants;
     struct policy_service *services;
-    struct prefix_table *prefixes;
+    struct prefix_table *prefixes_v4, *prefixes_v6;
     struct service_map *map;
     uint32_t n_tenants, n_services;
     uint32_t default_tenant;
@@ -80,18 +80,26 @@ static int copy_services(struct policy *policy, const struct policy_spec *spec)
     return 0;
 }
 
-static int build_prefixes(struct policy *policy, const struct policy_spec *spec)
+/* IPv4's corner of the address space: a shorter IPv6 prefix around it says nothing about IPv4. */
+static bool prefix_is_v4(const struct policy_prefix *prefix)
+{
+    return prefix->bits >= ADDRESS_V4_PREFIX_BITS && address_is_v4(&prefix->network);
+}
+
+static int build_prefixes(const struct policy_spec *spec, bool v4, struct prefix_table **table)
 {
     struct prefix_entry *entries = calloc(spec->n_prefixes + 1, sizeof(*entries));
+    uint32_t n = 0;
     int err;
 
     if (!entries)
         return -ENOMEM;
     for (uint32_t i = 0; i < spec->n_prefixes; i++)
-        entries[i] = (struct prefix_entry){.network = spec->prefixes[i].network,
-                                           .bits = spec->prefixes[i].bits,
-                                           .value = spec->prefixes[i].tenant};
-    err = prefix_table_create(entries, spec->n_prefixes, POLICY_NONE, &policy->prefixes);
+        if (prefix_is_v4(&spec->prefixes[i]) == v4)
+            entries[n++] = (struct prefix_entry){.network = spec->prefixes[i].network,
+                                                 .bits = spec->prefixes[i].bits,
+                                                 .value = spec->prefixes[i].tenant};
+    err = prefix_table_create(entries, n, POLICY_NONE, table);
     free(entries);
     return err;
 }
@@ -112,7 +120,9 @@ int policy_create(const struct policy_spec *spec, struct policy **out)
     policy->tenants = copy_of(spec->tenants, spec->n_tenants * sizeof(*spec->tenants));
     err = policy->tenants ? copy_services(policy, spec) : -ENOMEM;
     if (!err)
-        err = build_prefixes(policy, spec);
+        err = build_prefixes(spec, true, &policy->prefixes_v4);
+    if (!err)
+        err = build_prefixes(spec, false, &policy->prefixes_v6);
     if (!err)
         err = service_map_create(policy->services, policy->n_services, &policy->map);
     if (err) {
@@ -132,7 +142,8 @@ void policy_free(struct policy *policy)
         free(policy->services[i].ports);
     }
     service_map_free(policy->map);
-    prefix_table_free(policy->prefixes);
+    prefix_table_free(policy->prefixes_v4);
+    prefix_table_free(policy->prefixes_v6);
     free(policy->services);
     free(policy->tenants);
     free(policy);
@@ -182,7 +193,8 @@ bool policy_names_address(const struct policy *policy, const struct address *add
 uint32_t policy_find_tenant(const struct policy *policy, const struct address *source,
                             uint32_t service)
 {
-    uint32_t tenant = prefix_table_find(policy->prefixes, source);
+    uint32_t tenant = prefix_table_find(
+        address_is_v4(source) ? policy->prefixes_v4 : policy->prefixes_v6, source);
 
     if (tenant == POLICY_NONE && service != POLICY_NONE)
         tenant = policy->services[service].tenant;

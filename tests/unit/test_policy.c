@@ -216,6 +216,29 @@ static void tenant_precedence(void **state)
     policy_free(policy);
 }
 
+/* IPv4 lies inside the IPv6 space here, but ::/0 is about IPv6 alone, as 0.0.0.0/0 about IPv4. */
+static void case_H05_each_version_has_its_own_zero_prefix(void **state)
+{
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.prefixes[0] = core_prefix("::", 0, 2);
+    d.spec.n_prefixes = 1;
+    policy = create(&d);
+    assert_int_equal(tenant_of(policy, "fd77::1", POLICY_NONE), 2);
+    assert_int_equal(tenant_of(policy, "10.0.0.1", POLICY_NONE), 0);
+    policy_free(policy);
+
+    d.prefixes[1] = core_prefix("0.0.0.0", 0, 1);
+    d.spec.n_prefixes = 2;
+    policy = create(&d);
+    assert_int_equal(tenant_of(policy, "fd77::1", POLICY_NONE), 2);
+    assert_int_equal(tenant_of(policy, "10.0.0.1", POLICY_NONE), 1);
+    policy_free(policy);
+}
+
 static void case_H05_same_prefix_in_two_tenants(void **state)
 {
     struct draft d;
@@ -278,6 +301,7 @@ int main(void)
         cmocka_unit_test(ports_at_the_ends),
         cmocka_unit_test(overlapping_services_are_rejected),
         cmocka_unit_test(tenant_precedence),
+        cmocka_unit_test(case_H05_each_version_has_its_own_zero_prefix),
         cmocka_unit_test(case_H05_same_prefix_in_two_tenants),
         cmocka_unit_test(indices_out_of_range_are_rejected),
         cmocka_unit_test(names_of_words),
