@@ -28,6 +28,7 @@ struct flow_table {
     uint32_t free;    /* head of the free list; 0: take the next untouched one */
     uint32_t cursor;  /* of the sweep */
     uint32_t swept_ms;
+    uint32_t sweep_rest; /* part of an entry still to visit, in 1/FLOW_SWEEP_MS */
     uint32_t now_ms;
     uint64_t age_ns;
     uint64_t last_ns; /* clock of the last tick; 0: none yet */
@@ -264,13 +265,14 @@ uint32_t flow_table_now_ms(const struct flow_table *table)
 
 void flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context)
 {
-    uint32_t passed_ms = table->now_ms - table->swept_ms;
-    uint32_t due = table->touched;
+    uint32_t passed_ms = table->now_ms - table->swept_ms, due;
+    uint64_t share;
 
-    if (passed_ms < FLOW_SWEEP_MS)
-        due = (uint32_t)(((uint64_t)due * passed_ms) >> SWEEP_MS_SHIFT);
-    if (due == 0)
-        return;
+    if (passed_ms > FLOW_SWEEP_MS)
+        passed_ms = FLOW_SWEEP_MS;
+    share = (uint64_t)table->touched * passed_ms + table->sweep_rest;
+    due = (uint32_t)(share >> SWEEP_MS_SHIFT);
+    table->sweep_rest = share & (FLOW_SWEEP_MS - 1);
     table->swept_ms = table->now_ms;
     while (due-- > 0) {
         struct flow *flow;
