@@ -102,11 +102,11 @@ static inline bool bucket_rate_is_unlimited(const struct bucket_rate *r)
     return r->cost == 0;
 }
 
-/* Starts full: a new tenant has its burst whatever the uptime. */
+/* Starts full: a new tenant has its burst whatever the uptime. A listing may already look on. */
 static inline void bucket_init(struct bucket *b, const struct bucket_rate *r, uint64_t now_ns)
 {
-    b->level = r->cap;
-    b->last_ns = now_ns;
+    bucket_store(&b->level, r->cap);
+    bucket_store(&b->last_ns, now_ns);
 }
 
 /* Credits at `now_ns`, changing nothing. */
