@@ -16,8 +16,7 @@
 #include "dataplane/worker/eal.h"
 #include "dataplane/worker/loop.h"
 #include "dataplane/worker/memory.h"
-
-#define POOL_CACHE 256
+#include "dataplane/worker/pool.h"
 
 static int fail(int err, const char *what, char *why, size_t why_bytes)
 {
@@ -26,35 +25,6 @@ static int fail(int err, const char *what, char *why, size_t why_bytes)
 }
 
 /* -- ports -- */
-
-static uint32_t buffers_needed(const struct dataplane_settings *settings)
-{
-    uint32_t n = settings->eal.n_workers * (BURST_MAX + 2 * POOL_CACHE) + LANES_MAX;
-
-    for (uint32_t g = 0; g < settings->n_gates; g++) {
-        const struct gate_settings *gate = &settings->gates[g];
-
-        for (uint32_t i = 0; i < gate->outside.n_devices; i++)
-            n += port_buffers(gate->outside.devices[i]);
-        for (uint32_t i = 0; i < gate->inside.n_devices; i++)
-            n += port_buffers(gate->inside.devices[i]);
-    }
-    return n;
-}
-
-static int create_pool(struct dataplane *dp, char *why, size_t why_bytes)
-{
-    uint32_t n = buffers_needed(dp->settings);
-
-    dp->pool = rte_pktmbuf_pool_create("sluice", n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-                                       (int)memory_node_of_cpu(dp->settings->eal.worker_cpus[0]));
-    if (dp->pool)
-        return 0;
-    snprintf(why, why_bytes,
-             "no memory for %u packet buffers of %u bytes: raise eal.memory_mib (now %u)", n,
-             (unsigned)RTE_MBUF_DEFAULT_BUF_SIZE, dp->settings->eal.memory_mib);
-    return -ENOMEM;
-}
 
 static int open_side(struct dataplane *dp, const char *gate, const char *side,
                      const struct port_settings *from, char *why, size_t why_bytes)
@@ -175,10 +145,12 @@ static int create_worker(struct dataplane *dp)
 
 static int build(struct dataplane *dp, char *why, size_t why_bytes)
 {
-    int err = create_pool(dp, why, why_bytes);
+    int err;
 
-    if (!err)
-        err = open_ports(dp, why, why_bytes);
+    dp->pool = pool_create(dp->settings, why, why_bytes);
+    if (!dp->pool)
+        return -ENOMEM;
+    err = open_ports(dp, why, why_bytes);
     if (err)
         return err;
     init_lanes(dp);

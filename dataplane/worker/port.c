@@ -12,10 +12,14 @@
 /* AF_XDP's driver fills a ring of 2048 from the pool and keeps as many on their way out. */
 #define AF_XDP_BUFFERS 8192
 
+bool port_is_af_xdp(const char *device)
+{
+    return strncmp(device, "net_af_xdp", strlen("net_af_xdp")) == 0;
+}
+
 uint32_t port_buffers(const char *device)
 {
-    return 2 * PORT_DESCRIPTORS +
-           (strncmp(device, "net_af_xdp", strlen("net_af_xdp")) == 0 ? AF_XDP_BUFFERS : 0);
+    return 2 * PORT_DESCRIPTORS + (port_is_af_xdp(device) ? AF_XDP_BUFFERS : 0);
 }
 
 static int fail(const struct port *port, const char *what, int err, char *why, size_t why_bytes)

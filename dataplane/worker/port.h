@@ -7,6 +7,7 @@
 #define SLUICE_WORKER_PORT_H
 
 #include <rte_mempool.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct port {
     uint16_t numbers; /* rx descriptors after the driver's own limits */
     uint16_t tx_numbers;
 };
+
+bool port_is_af_xdp(const char *device);
 
 /* Buffers that a device can hold at once, before it is open: rings and, for AF_XDP, its umem. */
 uint32_t port_buffers(const char *device);
