@@ -33,6 +33,18 @@ static bool open_flows(struct scene *scene)
            send_to_all(scene, (struct frame_kind){false, TCP_ACK});
 }
 
+/* Newcomers get entries that others have left, in no order, as in a gateway that has run a while;
+ * the first ones of a fresh table would get them one after the other. */
+static bool use_entries_once(struct scene *scene)
+{
+    bool sent;
+
+    scene_shuffle(scene);
+    sent = send_to_all(scene, (struct frame_kind){false, TCP_SYN});
+    scene_forget_flows(scene);
+    return sent;
+}
+
 static void run_journey(struct scene *scene, unsigned n)
 {
     traffic_journey(scene, n, DIRECTION_IN);
@@ -65,6 +77,7 @@ const struct row row_known = {.name = "known",
 const struct row row_new = {.name = "new",
                             .newcomers = true,
                             .tcp_flags = TCP_SYN,
+                            .set_up = use_entries_once,
                             .run = run_journey,
                             .claimed = claimed_new};
 const struct row row_refused = {.name = "refused",

@@ -40,7 +40,7 @@ struct scene {
 struct scene *scene_open(const struct scene_plan *plan, struct rings *rings);
 void scene_close(struct scene *scene);
 
-/* Flows are visited in random order from now on, from the first of it. */
+/* Flows are visited in (another) random order from now on. */
 void scene_shuffle(struct scene *scene);
 
 /* Fills batch_flows with the next `n` visits, batch_attempts with an attempt of each. */
