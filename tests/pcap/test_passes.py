@@ -178,10 +178,11 @@ def test_adopted_flows_may_exceed_the_window_as_debt(gate):
 
 
 def test_only_data_of_the_service_proves_running_work(gate):
-    nothing = ["A", "FA", "SA", "R", "RA"]
+    nothing = [("A", b""), ("FA", b""), ("SA", b""), ("R", b""), ("RA", b""),
+               ("FA", b"last"), ("SA", b"early"), ("RA", b"why")]
     trace = Trace()
-    for i, flags in enumerate(nothing):
-        trace.inside(1 + i, Tcp(40000 + i).replied(flags))
+    for i, (flags, payload) in enumerate(nothing):
+        trace.inside(1 + i, Tcp(40000 + i).replied(flags, payload))
     result = gate([], SERVICES).play(trace)
 
     assert result.passes() == {"inside": len(nothing)}

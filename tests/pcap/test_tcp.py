@@ -205,6 +205,23 @@ def test_a_clients_reset_frees_the_slot_when_the_service_confirms_or_linger_pass
     assert outcomes(result) == {"reset": 1, "aborted": 1}
 
 
+def test_a_syn_on_the_ports_of_an_ended_flow_is_a_new_attempt(gate):
+    closed, reset = Tcp(40001), Tcp(40002)
+    trace = Trace()
+    for flow in (closed, reset):
+        flow.open_at(trace, 1 + flow.sport / 1e6)
+    closed.close_at(trace, 2)
+    trace.outside(2, reset.sent("RA"))  # lingers, with its slot
+    trace.outside(2.5, Tcp(40001, isn=9000).syn())
+    trace.outside(2.5, Tcp(40002, isn=9000).syn())
+    result = gate([acme()], [web("web", 3)]).play(trace.sorted())
+
+    assert result.services["web"]["admitted"] == 4
+    assert result.services["web"]["window"] == {"limit": 3, "used": 2, "peak": 3, "debt": 0}
+    assert outcomes(result) == {"finished": 1, "aborted": 1}
+    assert result.worker["flows"]["used"] == 2
+
+
 def test_every_slot_comes_back_after_silence(gate):
     trace = Trace()
     opening, answered, established, half_closed, reset, closed = (
