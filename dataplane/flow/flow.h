@@ -6,8 +6,9 @@
  * conversation find the same entry. An index line holds FLOW_WAYS (tag, entry) pairs; a key has two
  * candidate lines, and the second is read only while some flow of the first had to move there.
  * When both are full, or no entry is free, flow_insert() says so: flows in the table are never
- * evicted for a new one. Index lines are half full when all entries are used, so that both lines of
- * a key are full for about one key in a thousand then, and for none at three quarters.
+ * evicted for a new one. Index lines are at most half full when all entries are used: then both
+ * lines of a key are full for about one key in ten thousand, at three quarters for two in a
+ * million.
  *
  * Owner thread only, except flow_table_used(), which any thread may read.
  */

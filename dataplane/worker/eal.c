@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <stdarg.h>
@@ -168,7 +169,12 @@ int eal_start(const struct dataplane_settings *settings, bool *huge, char *why, 
     return 0;
 }
 
+/* EAL makes a directory of its own for each process and leaves it there. */
 void eal_stop(void)
 {
+    char directory[PATH_MAX];
+
+    snprintf(directory, sizeof(directory), "%s", rte_eal_get_runtime_dir());
     rte_eal_cleanup();
+    rmdir(directory); /* unless something is still in it: then it is not ours to judge */
 }

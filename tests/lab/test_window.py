@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A tenant's window, as the service behind the gate counts it."""
 
-import time
-
 import pytest
 
 import wire
+from lab import until
 
 ACME = "10.1.0.0/16"
 BACKEND_PORT = 8081
+
+
+def assert_all_ended_by_themselves(lab):
+    """Slots come back with the end of the work, not by ageing."""
+    service = lab.service()
+    assert service["outcomes"] == {"finished": service["admitted"], "reset": 0, "aborted": 0,
+                                   "aged": 0}
+    assert lab.worker()["aged_slots"] == 0
 
 
 def test_a_window_of_five_admits_five_connections_and_no_more(make_lab):
@@ -22,10 +29,7 @@ def test_a_window_of_five_admits_five_connections_and_no_more(make_lab):
     assert lab.tenant("acme")["refused"]["share"] == 15
     # One leaves, one may enter.
     held.pop().close()
-    for _ in range(100):
-        if lab.tenant("acme")["window"]["used"] == 4:
-            break
-        time.sleep(0.02)
+    assert until(2, lambda: lab.tenant("acme")["window"]["used"] == 4)
     held.append(wire.connect(lab, "10.1.0.1", BACKEND_PORT))
     with pytest.raises(ConnectionRefusedError):
         wire.connect(lab, "10.1.0.2", BACKEND_PORT)
@@ -34,6 +38,8 @@ def test_a_window_of_five_admits_five_connections_and_no_more(make_lab):
     assert lab.backend_peak(ACME) == 5
     globex = globex.result()
     assert globex["offered"] == globex["useful"] == 100
+    assert until(2, lambda: lab.slots() == (0, 0, 0))
+    assert_all_ended_by_themselves(lab)
 
 
 def test_a_window_of_five_holds_under_overload(make_lab):
@@ -52,3 +58,5 @@ def test_a_window_of_five_holds_under_overload(make_lab):
     # Five in flight keep four slots busy: at least half of what the service can do goes to acme.
     assert acme["useful"] > 6 * 85
     assert globex["offered"] == globex["useful"] == 120
+    assert until(2, lambda: lab.slots() == (0, 0, 0))
+    assert_all_ended_by_themselves(lab)
