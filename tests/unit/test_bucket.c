@@ -377,6 +377,17 @@ static void rebase_keeps_tokens_across_periods(void **state)
         }
 }
 
+/* Tokens that no longer fit are cut before they are priced: 220000 days of credits exceed 2^64. */
+static void rebase_does_not_overflow(void **state)
+{
+    struct meter m = per_period(1, 1, 219999, 0);
+
+    (void)state;
+    assert_int_equal(tokens(&m, 0), 220000);
+    set_rate(&m, events_rate(1, 86400, BUCKET_BURST_MAX(86400)), 0);
+    assert_int_equal(tokens(&m, 0), BUCKET_BURST_MAX(86400) + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +407,7 @@ int main(void)
         cmocka_unit_test(rebase_earns_under_the_old_rate_first),
         cmocka_unit_test(rebase_through_zero_and_unlimited_buys_nothing),
         cmocka_unit_test(rebase_keeps_tokens_across_periods),
+        cmocka_unit_test(rebase_does_not_overflow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
