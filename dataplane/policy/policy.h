@@ -89,7 +89,8 @@ struct policy;
 /*
  * Copies `spec` into a new snapshot; the caller keeps its specification. 0, or
  *   -EINVAL  two prefixes are the same network, two services share an address, protocol and port,
- *            or an index or rate is out of range (control/config reports these with file and line),
+ *            or an index is out of range (control/config reports these with file and line; rates
+ *            are judged there, and admission blocks one that it cannot count),
  *   -ENOMEM.
  */
 int policy_create(const struct policy_spec *spec, struct policy **out);

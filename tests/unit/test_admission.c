@@ -291,6 +291,8 @@ static void no_service_takes_no_slot(void **state)
     assert_int_equal(offer(g, ACME, ADMISSION_NO_SERVICE, 60), REASON_NONE);
     assert_int_equal(offer(g, ACME, ADMISSION_NO_SERVICE, 60), REASON_NONE);
     assert_int_equal(offer(g, ACME, ADMISSION_NO_SERVICE, 60), REASON_RATE);
+    /* Without a packet or bit quota nothing is metered, whatever the attempts. */
+    assert_int_equal(admission_charge(g->adm, ACME, UINT32_MAX, 0).reason, REASON_NONE);
     assert_int_equal(share_used(g, ACME), 0);
     for (uint32_t s = 0; s < SERVICES; s++) {
         assert_int_equal(capacity_used(g, s), 0);
