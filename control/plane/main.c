@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     setvbuf(stderr, NULL, _IOLBF, 0);
+    signal(SIGHUP, SIG_IGN); /* a terminal that goes away must not close the door */
     if (config_load(options.file, stderr, &settings) != 0)
         return EXIT_CONFIGURATION;
     if (options.check)

@@ -58,6 +58,7 @@ struct flow {
 #define FLOW_HAS_SLOT        0x01 /* a slot is held; cleared by the owner exactly once */
 #define FLOW_HAS_FIN_OUTSIDE 0x02
 #define FLOW_HAS_FIN_INSIDE  0x04
+#define FLOW_ASKED_OUTSIDE   0x08 /* UDP the inside started: one datagram back passes unasked */
 
 _Static_assert(sizeof(struct flow_key) == 40,
                "no padding: the key is hashed and compared as words");

@@ -29,9 +29,15 @@ static struct flow_change end_with(struct flow *flow, enum outcome outcome, uint
 
 static struct flow_change advance_udp(struct flow *flow, enum direction direction, uint32_t now_ms)
 {
+    if (direction == DIRECTION_IN && flow->flags & FLOW_ASKED_OUTSIDE) {
+        flow->flags &= (uint8_t)~FLOW_ASKED_OUTSIDE;
+        return goes_on;
+    }
     if (direction == DIRECTION_IN)
         return repeats; /* a retry must not prolong the life of what is never answered */
     flow->heard_ms = now_ms;
+    if (flow->service == FLOW_NO_SERVICE)
+        flow->flags |= FLOW_ASKED_OUTSIDE;
     return flow->flags & FLOW_HAS_SLOT ? (struct flow_change){FLOW_EFFECT_ENDED, OUTCOME_FINISHED}
                                        : goes_on;
 }
@@ -108,7 +114,7 @@ bool flow_is_attempt(const struct flow *flow, const struct packet *packet, enum 
     if (direction == DIRECTION_OUT)
         return false;
     if (packet->kind == PACKET_UDP)
-        return !(flow->flags & FLOW_HAS_SLOT);
+        return !(flow->flags & (FLOW_HAS_SLOT | FLOW_ASKED_OUTSIDE));
     return is_syn(packet->tcp_flags) &&
            (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING);
 }

@@ -43,8 +43,8 @@ struct flow_change {
 /* Key of a TCP or UDP packet that travels in `direction`. */
 struct flow_key flow_key_of(const struct packet *packet, enum direction direction);
 
-/* Does this packet ask for new work: a SYN after the flow has closed, a datagram after the reply?
- * Then free the slot, if any (the client left it behind: OUTCOME_ABORTED), ask admission, and
+/* Does this packet ask for new work: a SYN after the flow has closed, a datagram after the reply? A
+ * flow that lingers still holds its slot, so the caller refuses; else it asks admission, and calls
  * flow_restart() if admitted. */
 bool flow_is_attempt(const struct flow *flow, const struct packet *packet,
                      enum direction direction);

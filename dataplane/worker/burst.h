@@ -19,13 +19,18 @@
 #define BURST_MAX 32
 #define LANES_MAX (2 * DATAPLANE_GATES_MAX * DATAPLANE_DEVICES_MAX)
 
+/* Traffic that passes unbilled, each kind within a bucket of its own. */
+enum control_kind { CONTROL_LINK, CONTROL_IP, CONTROL_ERRORS, CONTROL_KINDS };
+
 /* One receive queue a worker polls, and where its packets go. */
 struct lane {
     uint16_t port, queue;
     uint16_t peer_port, peer_queue; /* where it forwards to */
     uint8_t direction;              /* enum direction */
     uint32_t last_burst;            /* packets the last poll brought; published */
-    struct bucket control;          /* the control traffic's own bucket */
+    /* Control traffic has buckets of its own, one for each kind: forged errors from afar must not
+     * starve ARP. */
+    struct bucket control[CONTROL_KINDS];
     struct bucket_rate control_rate;
 };
 

@@ -68,7 +68,8 @@ static void init_lane(struct lane *lane, const struct port *from, const struct p
         bucket_rate_unlimited(&lane->control_rate);
     else
         bucket_rate_events(&lane->control_rate, control->amount, control->period_s, control->burst);
-    bucket_init(&lane->control, &lane->control_rate, 0);
+    for (int kind = 0; kind < CONTROL_KINDS; kind++)
+        bucket_init(&lane->control[kind], &lane->control_rate, 0);
 }
 
 static void init_lanes(struct dataplane *dp)

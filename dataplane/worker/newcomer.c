@@ -53,6 +53,7 @@ void step_ask(struct burst *b, unsigned i)
     struct parties who = classify(b, i);
     struct decision decision;
     struct attempt attempt;
+    enum reason reason;
     struct slot slot;
 
     if (who.service == POLICY_NONE) {
@@ -61,9 +62,11 @@ void step_ask(struct burst *b, unsigned i)
     }
     slot = slot_for(b, who);
     attempt = (struct attempt){slot.tenant, slot.service, b->packets[i].ip_bytes};
-    if (!flow && !flow_has_room(w->flows, b->hashes[i])) {
-        admission_refuse(w->admission, &attempt, REASON_TABLE);
-        refuse(b, i, slot.service, REASON_TABLE);
+    reason = flow ? (flow->flags & FLOW_HAS_SLOT ? REASON_SHARE : REASON_NONE)
+                  : (flow_has_room(w->flows, b->hashes[i]) ? REASON_NONE : REASON_TABLE);
+    if (reason) { /* a flow that lingers still has its slot: its work may run on */
+        admission_refuse(w->admission, &attempt, reason);
+        refuse(b, i, slot.service, reason);
         return;
     }
     decision = admission_offer(w->admission, &attempt, b->now_ns);
@@ -71,9 +74,7 @@ void step_ask(struct burst *b, unsigned i)
         refuse(b, i, slot.service, decision.reason);
         return;
     }
-    if (flow) /* the client left its old work behind on the same ports */
-        slot_free(w, flow, OUTCOME_ABORTED);
-    else
+    if (!flow)
         flow = insert(b, i);
     flow_restart(flow, &b->packets[i], b->now_ms);
     slot_hold(w, flow, &slot);
@@ -115,9 +116,14 @@ static void learn_from_service(struct burst *b, unsigned i)
     struct parties who = classify(b, i);
     struct flow *flow;
 
-    if (who.service == POLICY_NONE || packet->kind != PACKET_TCP ||
-        !flow_has_room(w->flows, b->hashes[i]))
+    if (who.service == POLICY_NONE || !flow_has_room(w->flows, b->hashes[i]))
         return;
+    if (packet->kind == PACKET_UDP) {
+        flow = insert(b, i);
+        flow_restart(flow, packet, b->now_ms);
+        flow->flags = FLOW_ASKED_OUTSIDE;
+        return;
+    }
     if ((packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
         flow_restart(insert(b, i), packet, b->now_ms);
     } else if (packet->payload_bytes > 0 && !(packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))) {

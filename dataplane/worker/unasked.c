@@ -29,8 +29,11 @@ static enum pass pass_of(enum packet_kind kind)
 static void pass_bounded(struct burst *b, unsigned i, enum pass pass)
 {
     struct lane *lane = b->lane;
+    enum control_kind kind = pass == PASS_ICMP_ERROR               ? CONTROL_ERRORS
+                             : b->packets[i].kind == PACKET_NON_IP ? CONTROL_LINK
+                                                                   : CONTROL_IP;
 
-    if (bucket_take(&lane->control, &lane->control_rate, 1, b->now_ns))
+    if (bucket_take(&lane->control[kind], &lane->control_rate, 1, b->now_ns))
         step_decide(b, i, ACTION_FORWARD, (uint8_t)pass);
     else
         step_decide(b, i, ACTION_DROP, REASON_CONTROL);

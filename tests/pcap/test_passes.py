@@ -115,9 +115,21 @@ def test_control_traffic_has_a_bucket_of_its_own(gate):
     trace.outside(2, Tcp(40001).syn())
     result = gate([], SERVICES, gate={"control": "10/s"}).play(trace)
 
-    # Each direction has a burst of 100 and one more; half a second later there are five.
-    assert result.passes() == {"control": 202, "icmp_error": 5, "attempt": 1}
-    assert result.drops() == {"control": 49 + 49 + 15}
+    # Each direction has a burst of 100 and one more.
+    assert result.passes() == {"control": 202, "icmp_error": 20, "attempt": 1}
+    assert result.drops() == {"control": 49 + 49}
+
+
+def test_a_flood_of_errors_does_not_starve_arp(gate):
+    trace = Trace()
+    for _ in range(500):
+        trace.outside(1, UNASKED["icmp_error"][0])
+    for _ in range(50):
+        trace.outside(1, inward(ARP(op="who-has", pdst=SERVICE)))
+    result = gate([], SERVICES, gate={"control": "10/s"}).play(trace)
+
+    assert result.passes() == {"control": 50, "icmp_error": 101}
+    assert result.drops() == {"control": 399}
 
 
 def test_flows_of_the_inside_are_nobodys_work(gate):

@@ -213,11 +213,13 @@ def test_a_syn_on_the_ports_of_an_ended_flow_is_a_new_attempt(gate):
     closed.close_at(trace, 2)
     trace.outside(2, reset.sent("RA"))  # lingers, with its slot
     trace.outside(2.5, Tcp(40001, isn=9000).syn())
-    trace.outside(2.5, Tcp(40002, isn=9000).syn())
+    trace.outside(2.5, Tcp(40002, isn=9000).syn())  # what was reset may still be worked on
+    trace.outside(3.5, Tcp(40002, isn=9000).syn())
     result = gate([acme()], [web("web", 3)]).play(trace.sorted())
 
     assert result.services["web"]["admitted"] == 4
-    assert result.services["web"]["window"] == {"limit": 3, "used": 2, "peak": 3, "debt": 0}
+    assert result.services["web"]["refused"]["share"] == 1
+    assert result.services["web"]["window"] == {"limit": 3, "used": 2, "peak": 2, "debt": 0}
     assert outcomes(result) == {"finished": 1, "aborted": 1}
     assert result.worker["flows"]["used"] == 2
 

@@ -58,6 +58,21 @@ def test_a_reply_after_the_timeout_passes_and_frees_nothing(gate):
     assert result.services["dns"]["adopted"] == 0
 
 
+def test_what_the_inside_asks_is_answered_unasked(gate):
+    flow = Udp(40001)
+    trace = Trace()
+    for second in (1, 2):
+        trace.inside(second, flow.replied())  # the service asks, from its own port
+        trace.outside(second + 0.1, flow.asked())  # and is answered, once for each time
+    trace.outside(3, flow.asked())
+    blocked = [{"name": "default", "quota": {"attempts": 0}}]
+    result = gate(blocked, [dns(5)]).play(trace)
+
+    assert result.passes() == {"inside": 4}
+    assert result.services["dns"]["refused"]["rate"] == 1
+    assert result.used("dns") == 0
+
+
 def test_the_next_query_on_the_port_is_a_new_attempt(gate):
     flow = Udp(40001)
     trace = Trace()
