@@ -45,15 +45,36 @@ static void read_main(struct reader *r, const config_setting_t *setting, void *t
         eal->main_cpu = (uint32_t)value;
 }
 
-/* One worker in this version. */
 static void read_workers(struct reader *r, const config_setting_t *setting, void *target)
 {
     struct eal_settings *eal = target;
+    int n = read_elements(r, setting, true, 1, DATAPLANE_WORKERS_MAX);
     int64_t value;
 
-    if (read_elements(r, setting, true, 1, 1) == 1 &&
-        read_integer(r, config_setting_get_elem(setting, 0), 0, CPU_MAX, &value))
-        eal->worker_cpus[0] = (uint32_t)value;
+    if (n < 1)
+        return;
+    eal->n_workers = (uint32_t)n;
+    for (int i = 0; i < n; i++)
+        if (read_integer(r, config_setting_get_elem(setting, (unsigned)i), 0, CPU_MAX, &value))
+            eal->worker_cpus[i] = (uint32_t)value;
+}
+
+/* It works, in turns: good enough for a lab, not for a front end. */
+static void warn_about_shared_cpus(struct reader *r, const config_setting_t *setting,
+                                   const struct eal_settings *eal)
+{
+    for (uint32_t i = 0; i < eal->n_workers; i++) {
+        uint32_t cpu = eal->worker_cpus[i];
+
+        if (cpu == eal->main_cpu)
+            warn(r, setting, "main and worker %" PRIu32 " share CPU %" PRIu32 ", give each its own",
+                 i, cpu);
+        for (uint32_t j = 0; j < i; j++)
+            if (eal->worker_cpus[j] == cpu)
+                warn(r, setting,
+                     "workers %" PRIu32 " and %" PRIu32 " share CPU %" PRIu32 ", give each its own",
+                     j, i, cpu);
+    }
 }
 
 static void read_idle(struct reader *r, const config_setting_t *setting, void *target)
@@ -95,9 +116,7 @@ static void read_eal(struct reader *r, const config_setting_t *setting, void *ta
 
     (void)target;
     READ_GROUP(r, setting, keys, eal);
-    if (eal->worker_cpus[0] == eal->main_cpu)
-        refuse(r, setting, "", "main and the worker are both CPU %" PRIu32 ", each needs its own",
-               eal->main_cpu);
+    warn_about_shared_cpus(r, setting, eal);
 }
 
 static void read_socket(struct reader *r, const config_setting_t *setting, void *target)

@@ -80,7 +80,7 @@ static void serve_until_signal(struct plane *plane, struct control_socket *sock,
             return;
         if (fds[FD_TIMER].revents) {
             clear(fds[FD_TIMER].fd);
-            dataplane_reclaim(plane->dataplane);
+            dataplane_tend(plane->dataplane);
             sample_collect(&sampler, plane, monotonic_ns());
         }
         control_socket_serve(sock, verbs_answer, plane, monotonic_ns());

@@ -101,7 +101,9 @@ static int open_socket(const struct settings *settings, struct control_socket **
 static int create_dataplane(struct plane *plane)
 {
     const struct policy_spec *spec = &plane->settings->policy;
-    const struct admission_size ids = {spec->n_tenants, spec->n_services};
+    const struct admission_size ids = {.n_tenants = spec->n_tenants,
+                                       .n_services = spec->n_services,
+                                       .n_workers = plane->settings->dataplane.eal.n_workers};
     struct policy *policy;
     char why[512];
     int err = policy_create(spec, &policy);

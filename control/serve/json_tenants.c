@@ -14,7 +14,7 @@ static json_t *tenant_at(const struct plane *plane, uint32_t index)
     const struct policy_tenant *tenant = &plane->settings->policy.tenants[index];
     const struct dataplane *dp = plane->dataplane;
     struct admission_tenant_counters c;
-    uint64_t tokens = dataplane_attempt_tokens(dp, tenant->id);
+    uint64_t tokens = dataplane_attempt_tokens(dp, tenant);
 
     dataplane_tenant_counters(dp, tenant->id, &c);
     return json_pack("{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:{s:I, s:I}, s:o, s:o}",

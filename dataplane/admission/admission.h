@@ -82,20 +82,26 @@ struct admission_shared;
 /* What the structures need, so that the caller can place them (cache-line aligned). */
 struct admission_size {
     uint32_t n_tenants, n_services; /* ids are below these */
+    uint32_t n_workers;             /* at least 1 */
 };
 size_t admission_shared_bytes(const struct admission_size *size);
 size_t admission_bytes(const struct admission_size *size);
 
-/* Build in zeroed memory of that many bytes; nothing to free but the memory. */
+/* Build in zeroed memory of that many bytes; nothing to free but the memory. `worker` is below
+ * n_workers. */
 struct admission_shared *admission_shared_init(void *memory, const struct admission_size *size);
-struct admission *admission_init(void *memory, const struct admission_size *size,
-                                 struct admission_shared *shared);
+struct admission *admission_init(void *memory, struct admission_shared *shared, uint32_t worker);
 
 /*
- * Takes over the limits of `policy` (which is not kept). Buckets seen for the first time start
- * full; live ones keep their tokens, clamped to the new burst. Owner thread.
+ * A policy comes into force in two steps: the control thread prepares what is shared, just before
+ * it publishes; then each worker takes the limits over. Neither keeps the policy. Buckets of new
+ * names start full; live ones keep their tokens, clamped to the new
+ * burst, and nothing is refilled. Until the last worker has taken over, old and new limits hold
+ * side by side.
  */
-void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns);
+void admission_shared_adopt(struct admission_shared *shared, const struct policy *policy,
+                            uint64_t now_ns);
+void admission_adopt(struct admission *adm, const struct policy *policy);
 
 /* Asks for one attempt. On admit with a service, a slot (tenant, service) is held until
  * admission_complete(). Owner thread. */
@@ -127,12 +133,22 @@ void admission_complete(struct admission *adm, const struct slot *slot, enum out
  * way; false for form `drop`. */
 bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_ns);
 
+/* Returns leased tokens that were not used for LEASE_IDLE_NS, looking at no more than
+ * ADMISSION_TIDY_MAX tenants. Owner thread, about once per loop. */
+#define ADMISSION_TIDY_MAX 8
+void admission_tidy(struct admission *adm, uint64_t now_ns);
+
+/* Takes back what a worker has leased that gave no sign of life: its leases are void from now on,
+ * even if it was only paused. Control thread. */
+void admission_reclaim(struct admission *dead);
+
 /* For listings; any thread, values of a moment. */
 const struct admission_tenant_counters *admission_tenant_counters(const struct admission *adm,
                                                                   uint32_t tenant);
 const struct admission_service_counters *admission_service_counters(const struct admission *adm,
                                                                     uint32_t service);
-uint64_t admission_attempt_tokens(const struct admission *adm, uint32_t tenant, uint64_t now_ns);
+uint64_t admission_attempt_tokens(const struct admission_shared *shared,
+                                  const struct policy_tenant *tenant, uint64_t now_ns);
 const struct window *admission_tenant_window(const struct admission_shared *shared,
                                              uint32_t tenant);
 const struct window *admission_service_window(const struct admission_shared *shared,

@@ -6,9 +6,8 @@
  * conversation find the same entry. An index line holds FLOW_WAYS (tag, entry) pairs; a key has two
  * candidate lines, and the second is read only while some flow of the first had to move there.
  * When both are full, or no entry is free, flow_insert() says so: flows in the table are never
- * evicted for a new one. Index lines are at most half full when all entries are used: then both
- * lines of a key are full for about one key in ten thousand, at three quarters for two in a
- * million.
+ * evicted for a new one. With three entries a line at most, both lines of a key are full for about
+ * one key in ten thousand when every entry is used, and hardly ever before.
  *
  * Owner thread only, except flow_table_used(), which any thread may read.
  */
@@ -22,7 +21,7 @@
 #include "dataplane/packet/packet.h"
 #include "dataplane/policy/address.h"
 
-#define FLOW_WAYS 10
+#define FLOW_WAYS 8
 #define FLOW_MAX  16777216u /* flows per worker */
 
 struct flow_key {
@@ -49,8 +48,7 @@ struct flow {
     uint16_t service;  /* id; FLOW_NO_SERVICE */
     uint32_t tenant;   /* id */
     uint32_t heard_ms; /* last sign of life on the table's age clock (lifecycle.h says which) */
-    uint32_t next;     /* free list while FLOW_FREE */
-    uint32_t spare[2];
+    uint32_t spare[3];
 } __attribute__((aligned(64)));
 
 #define FLOW_NO_SERVICE 0xffffu
@@ -76,11 +74,15 @@ struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t se
 /* Keyed hash of a key, the same for both directions. */
 uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key);
 
-/* Two steps that hide memory latency over a burst: first the index lines, then the entries. */
+/* Two steps that hide memory latency over a burst: first the index lines, then the entries. The
+ * guess is the entry that the tags point to, whose key is yet to be compared, or NULL. */
 void flow_prefetch_index(const struct flow_table *table, uint64_t hash);
-void flow_prefetch_entry(const struct flow_table *table, uint64_t hash);
+struct flow *flow_guess(struct flow_table *table, uint64_t hash);
 
 struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash);
+/* The same, beginning with a guess taken before. */
+struct flow *flow_find_guessed(struct flow_table *table, const struct flow_key *key, uint64_t hash,
+                               struct flow *guess);
 
 /* Would flow_insert() find a place for a key with this hash? */
 bool flow_has_room(const struct flow_table *table, uint64_t hash);

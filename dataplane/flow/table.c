@@ -4,28 +4,28 @@
 #include <string.h>
 
 #define NS_PER_MS      1000000ull
-#define LOAD_PER_LINE  5 /* entries for each index line when the table is full */
+#define LOAD_PER_LINE  3 /* entries for each index line when the table is full */
 #define SWEEP_MS_SHIFT 8 /* log2 of FLOW_SWEEP_MS */
 
 _Static_assert(1 << SWEEP_MS_SHIFT == FLOW_SWEEP_MS, "the sweep divides by a shift");
 
 struct index_line {
-    uint16_t tags[FLOW_WAYS];
-    uint16_t displaced; /* keys of this line that live in their second line */
-    uint16_t unused;
+    uint16_t tags[FLOW_WAYS];    /* compared all at once */
     uint32_t entries[FLOW_WAYS]; /* 0: empty */
-};
+    uint32_t displaced;          /* keys of this line that live in their second line */
+} __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct index_line) == 64, "an index line is one cache line");
 
 struct flow_table {
     struct index_line *lines;
     struct flow *entries; /* entries[0] is never used: 0 means none */
+    uint32_t *freed;      /* a stack beside the entries: popping one does not wait for its line */
     uint32_t line_mask;
     uint32_t max;
     uint32_t used;    /* published */
     uint32_t touched; /* entries ever used: [1, touched] */
-    uint32_t free;    /* head of the free list; 0: take the next untouched one */
+    uint32_t n_free;  /* on the stack of entries that were freed */
     uint32_t cursor;  /* of the sweep */
     uint32_t swept_ms;
     uint32_t sweep_rest; /* part of an entry still to visit, in 1/FLOW_SWEEP_MS */
@@ -47,7 +47,7 @@ static uint32_t lines_for(uint32_t max)
 size_t flow_table_bytes(uint32_t max)
 {
     return sizeof(struct flow_table) + lines_for(max) * sizeof(struct index_line) +
-           ((size_t)max + 1) * sizeof(struct flow);
+           ((size_t)max + 1) * sizeof(struct flow) + max * sizeof(uint32_t);
 }
 
 struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t seed[4])
@@ -57,6 +57,7 @@ struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t se
 
     table->lines = (struct index_line *)(table + 1);
     table->entries = (struct flow *)(table->lines + lines);
+    table->freed = (uint32_t *)(table->entries + max + 1);
     table->line_mask = lines - 1;
     table->max = max;
     memcpy(table->seed, seed, sizeof(table->seed));
@@ -118,29 +119,51 @@ void flow_prefetch_index(const struct flow_table *table, uint64_t hash)
     __builtin_prefetch(&table->lines[first_line(table, hash)]);
 }
 
-void flow_prefetch_entry(const struct flow_table *table, uint64_t hash)
+/* Bit i: way i has this tag. The tags are one vector, which any compiler target can compare. */
+static uint32_t ways_with_tag(const struct index_line *line, uint16_t tag)
+{
+    typedef uint16_t tags __attribute__((vector_size(2 * FLOW_WAYS)));
+    typedef int16_t matches __attribute__((vector_size(2 * FLOW_WAYS)));
+    tags have, bits = {1, 2, 4, 8, 16, 32, 64, 128};
+    uint64_t halves[2];
+
+    memcpy(&have, line->tags, sizeof(have));
+    have = (tags)(matches)(have == tag) & bits;
+    memcpy(halves, &have, sizeof(halves));
+    halves[0] |= halves[1];
+    halves[0] |= halves[0] >> 32;
+    return (uint32_t)(halves[0] | halves[0] >> 16) & 0xffff;
+}
+
+static struct flow *entry_of(struct flow_table *table, const struct index_line *line, uint32_t ways)
+{
+    return &table->entries[line->entries[__builtin_ctz(ways)]];
+}
+
+struct flow *flow_guess(struct flow_table *table, uint64_t hash)
 {
     const struct index_line *line = &table->lines[first_line(table, hash)];
-    uint16_t tag = tag_of(hash);
+    uint32_t ways = ways_with_tag(line, tag_of(hash));
+    struct flow *flow = ways ? entry_of(table, line, ways) : NULL;
 
-    for (unsigned way = 0; way < FLOW_WAYS; way++)
-        if (line->tags[way] == tag)
-            __builtin_prefetch(&table->entries[line->entries[way]]);
+    __builtin_prefetch(flow);
+    return flow;
 }
 
 static struct flow *find_in(struct flow_table *table, const struct index_line *line,
                             const struct flow_key *key, uint16_t tag)
 {
-    for (unsigned way = 0; way < FLOW_WAYS; way++) {
-        struct flow *flow = &table->entries[line->entries[way]];
+    for (uint32_t ways = ways_with_tag(line, tag); ways; ways &= ways - 1) {
+        struct flow *flow = entry_of(table, line, ways);
 
-        if (line->tags[way] == tag && line->entries[way] && key_equal(&flow->key, key))
+        if (key_equal(&flow->key, key) && flow != table->entries)
             return flow;
     }
     return NULL;
 }
 
-struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash)
+static struct flow *find_anywhere(struct flow_table *table, const struct flow_key *key,
+                                  uint64_t hash)
 {
     const struct index_line *line = &table->lines[first_line(table, hash)];
     struct flow *flow = find_in(table, line, key, tag_of(hash));
@@ -148,6 +171,19 @@ struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uin
     if (!flow && line->displaced)
         flow = find_in(table, &table->lines[second_line(table, hash)], key, tag_of(hash));
     return flow;
+}
+
+struct flow *flow_find_guessed(struct flow_table *table, const struct flow_key *key, uint64_t hash,
+                               struct flow *guess)
+{
+    if (guess && guess != table->entries && key_equal(&guess->key, key))
+        return guess;
+    return find_anywhere(table, key, hash);
+}
+
+struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash)
+{
+    return find_anywhere(table, key, hash);
 }
 
 /* -- insertion and removal -- */
@@ -163,19 +199,23 @@ static unsigned empty_way(const struct index_line *line)
 
 bool flow_has_room(const struct flow_table *table, uint64_t hash)
 {
-    return (table->free || table->touched < table->max) &&
+    return (table->n_free || table->touched < table->max) &&
            (empty_way(&table->lines[first_line(table, hash)]) < FLOW_WAYS ||
             empty_way(&table->lines[second_line(table, hash)]) < FLOW_WAYS);
 }
 
+/* The next entry is written soon after this one, in the same burst of new flows. */
 static uint32_t take_entry(struct flow_table *table)
 {
-    uint32_t entry = table->free;
+    uint32_t entry = 0;
 
-    if (entry)
-        table->free = table->entries[entry].next;
-    else if (table->touched < table->max)
+    if (table->n_free) {
+        entry = table->freed[--table->n_free];
+        if (table->n_free)
+            __builtin_prefetch(&table->entries[table->freed[table->n_free - 1]], 1);
+    } else if (table->touched < table->max) {
         entry = ++table->touched;
+    }
     return entry;
 }
 
@@ -228,8 +268,7 @@ void flow_remove(struct flow_table *table, struct flow *flow)
     if (!clear_in(first, entry) && clear_in(&table->lines[second_line(table, hash)], entry))
         first->displaced--;
     flow->state = FLOW_FREE;
-    flow->next = table->free;
-    table->free = entry;
+    table->freed[table->n_free++] = entry;
     set_used(table, table->used - 1);
 }
 

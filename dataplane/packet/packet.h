@@ -35,6 +35,7 @@ enum packet_kind {
 struct packet {
     struct address source, destination; /* IP kinds only */
     uint32_t tcp_seq, tcp_ack;          /* host byte order */
+    uint32_t fragment_id;               /* where is_fragment; host byte order */
     uint32_t ip_bytes;                  /* IP header and payload, from the IP header */
     uint32_t payload_bytes;             /* from payload_offset, by IP length; SYN data included */
     uint16_t source_port, destination_port; /* host byte order */

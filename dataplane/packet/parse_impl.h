@@ -184,6 +184,7 @@ static inline bool parse_ipv4(struct parse_cursor *c, struct packet *packet)
     fragment = parse_load16(ip + 6) & 0x3fff; /* "more fragments" and the offset */
     if (PARSE_RARELY(fragment)) {
         packet->is_fragment = true;
+        packet->fragment_id = parse_load16(ip + 4);
         if (fragment & 0x1fff) {
             parse_later_fragment(c, packet, fragment & 0x1fff);
             return false;
@@ -223,6 +224,7 @@ static inline bool parse_extension(struct parse_cursor *c, struct packet *packet
     case PARSE_IPV6_FRAGMENT:
         fragment = parse_load16(header + 2) & 0xfff9; /* offset and "more fragments" */
         packet->is_fragment |= fragment != 0;         /* an atomic fragment (RFC 6946) is whole */
+        packet->fragment_id = parse_load32(header + 4);
         *fragment_offset = fragment >> 3;
         more_bytes = 0;
         break;

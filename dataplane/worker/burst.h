@@ -12,47 +12,71 @@
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/worker/clock.h"
+#include "dataplane/worker/handover.h"
+#include "dataplane/worker/owners.h"
 #include "dataplane/worker/publication.h"
-#include "dataplane/worker/replay.h"
 #include "dataplane/worker/worker.h"
 
-#define BURST_MAX 32
-#define LANES_MAX (2 * DATAPLANE_GATES_MAX * DATAPLANE_DEVICES_MAX)
+#define BURST_MAX    32
+#define PORTS_MAX    (2 * DATAPLANE_GATES_MAX * DATAPLANE_DEVICES_MAX)
+#define LANES_MAX    1024
+#define CAUSE_ANSWER 0xff /* of a packet on its way out: no pass, but the answer to a refusal */
 
 /* Traffic that passes unbilled, each kind within a bucket of its own. */
 enum control_kind { CONTROL_LINK, CONTROL_IP, CONTROL_ERRORS, CONTROL_KINDS };
 
-/* One receive queue a worker polls, and where its packets go. */
+/* One receive queue, polled by one worker, and where its packets go. */
 struct lane {
-    uint16_t port, queue;
-    uint16_t peer_port, peer_queue; /* where it forwards to */
-    uint8_t direction;              /* enum direction */
-    uint32_t last_burst;            /* packets the last poll brought; published */
+    uint16_t port_id, queue;
+    uint16_t index;      /* among all lanes */
+    uint16_t poller;     /* worker */
+    uint16_t own_port;   /* index of its port, for answers */
+    uint16_t peer_port;  /* index of the port it forwards to */
+    uint8_t direction;   /* enum direction */
+    uint32_t last_burst; /* packets the last poll brought; published */
     /* Control traffic has buckets of its own, one for each kind: forged errors from afar must not
      * starve ARP. */
     struct bucket control[CONTROL_KINDS];
     struct bucket_rate control_rate;
-};
+} __rte_cache_aligned;
+
+/* A worker's way to one port: through a transmit queue of its own, or through the worker whose
+ * queue it is. */
+struct outlet {
+    uint16_t port_id, queue;
+    uint16_t owner; /* worker */
+    uint16_t n;
+    uint8_t causes[BURST_MAX]; /* enum pass or CAUSE_ANSWER */
+    struct rte_mbuf *mbufs[BURST_MAX];
+} __rte_cache_aligned;
+
+struct replay;
 
 /* What is done with a packet; UNDECIDED ones go on to the next step. */
-enum action { ACTION_UNDECIDED, ACTION_FORWARD, ACTION_ANSWER, ACTION_DROP };
+enum action { ACTION_UNDECIDED, ACTION_HANDED, ACTION_FORWARD, ACTION_ANSWER, ACTION_DROP };
 
-/* Up to BURST_MAX packets of one lane on their way through the steps of journey.h. */
+/* Up to BURST_MAX packets on their way through the steps of journey.c. */
 struct burst {
     struct worker *worker;
-    struct lane *lane;
     const struct policy *policy;
     uint64_t now_ns;
     uint32_t now_ms; /* the flow table's age clock */
     uint16_t n;
     bool inserted; /* a flow was added: what was not found before may be there now */
     struct rte_mbuf *mbufs[BURST_MAX];
-    uint8_t actions[BURST_MAX]; /* enum action */
-    uint8_t causes[BURST_MAX];  /* FORWARD: enum pass; else: enum reason */
+    struct lane *lanes[BURST_MAX]; /* where each came from */
+    uint8_t actions[BURST_MAX];    /* enum action */
+    uint8_t causes[BURST_MAX];     /* FORWARD: enum pass; else: enum reason */
     uint64_t hashes[BURST_MAX];
     struct flow *flows[BURST_MAX];
     struct flow_key keys[BURST_MAX];
     struct packet packets[BURST_MAX];
+};
+
+/* Packets that wait to be handed to one other worker. */
+struct handbox {
+    uint32_t n;
+    struct rte_mbuf *mbufs[BURST_MAX];
 };
 
 /* Everything of one worker. Control reads what is marked published. */
@@ -60,10 +84,18 @@ struct worker {
     /* the owner's */
     struct admission *admission;
     struct flow_table *flows;
-    struct lane *lanes;
-    uint32_t n_lanes;
+    struct lane *lanes[LANES_MAX]; /* the ones it polls */
+    struct lane *all_lanes;
+    struct outlet *outlets;    /* one for each port */
+    struct handbox *handboxes; /* one for each worker */
+    struct inbox inbox;
+    const struct inbox *inboxes; /* everybody's, by worker */
+    const struct owners *owners;
+    uint32_t n_lanes, n_all_lanes, n_ports, n_workers;
     uint32_t idle_loops; /* since the last packet */
     uint32_t index;      /* among the workers, and as reader of the publication */
+    uint32_t cpu;
+    int mark_offset;
     uint64_t adopted_epoch;
     struct replay *replay; /* NULL unless time comes from the packets */
     const struct clock *clock;
@@ -75,12 +107,17 @@ struct worker {
     struct worker_counters counters __rte_cache_aligned;
     uint64_t slots;
     uint64_t epoch;
-    uint64_t now_ns;
+    uint64_t now_ns; /* of the last loop: the heartbeat */
     struct burst burst __rte_cache_aligned;
 } __rte_cache_aligned;
 
 _Static_assert(offsetof(struct worker, counters) % RTE_CACHE_LINE_SIZE == 0,
                "what others read shares no line with what only the owner touches");
+
+static inline enum direction burst_direction(const struct burst *b, unsigned i)
+{
+    return (enum direction)b->lanes[i]->direction;
+}
 
 static inline void worker_count(uint64_t *counter, uint64_t n)
 {

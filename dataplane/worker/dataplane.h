@@ -7,25 +7,41 @@
 
 #include "dataplane/worker/burst.h"
 #include "dataplane/worker/port.h"
+#include "dataplane/worker/replay.h"
+
+_Static_assert(REPLAY_LANES_MAX == LANES_MAX, "a replay keeps the next packet of each lane");
+
+/* Memory of one worker, as it was allocated. */
+struct worker_memory {
+    void *worker, *admission, *flows, *outlets, *handboxes;
+};
 
 struct dataplane {
     const struct dataplane_settings *settings; /* the caller's */
     struct admission_size ids;
+    uint32_t n_workers;
     struct rte_mempool *pool;
-    struct port ports[LANES_MAX];
-    struct lane lanes[LANES_MAX]; /* one for each port, in the same order */
+    struct port ports[PORTS_MAX];
+    struct lane lanes[LANES_MAX];
     uint32_t n_ports, n_lanes;
     struct clock clock;
+    struct owners owners;
     struct replay replay;
     struct publication publication;
-    struct admission_shared *shared;
-    struct worker *worker; /* the only one in this version */
-    void *shared_memory, *admission_memory, *flow_memory;
-    size_t shared_bytes, admission_bytes, flow_bytes;
+    struct admission_shared *shared; /* also its memory */
+    struct worker *workers[DATAPLANE_WORKERS_MAX];
+    struct worker_memory memory[DATAPLANE_WORKERS_MAX];
+    struct inbox inboxes[DATAPLANE_WORKERS_MAX];
+    bool dead[DATAPLANE_WORKERS_MAX]; /* leases reclaimed, no sign of life since */
     bool huge;
     bool has_policy;
     bool running;
     bool stop; /* atomic */
 };
+
+/* Allocates the workers and their tables, each on its node. 0 or -errno; dataplane_destroy() frees
+ * what there is. */
+int build_workers(struct dataplane *dp);
+void free_workers(struct dataplane *dp);
 
 #endif

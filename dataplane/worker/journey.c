@@ -9,19 +9,32 @@
 #include <rte_prefetch.h>
 
 #include "dataplane/packet/refusal.h"
+#include "dataplane/worker/outlet.h"
+#include "dataplane/worker/replay.h"
 #include "dataplane/worker/steps.h"
 
-/* -- receive -- */
+/* -- receive: from a queue, or from workers that found packets of our flows -- */
 
-static unsigned receive(struct burst *b, struct lane *lane)
+static void receive(struct burst *b, struct lane *lane)
 {
-    b->lane = lane;
-    b->n = rte_eth_rx_burst(lane->port, lane->queue, b->mbufs, BURST_MAX);
+    b->n = rte_eth_rx_burst(lane->port_id, lane->queue, b->mbufs, BURST_MAX);
     __atomic_store_n(&lane->last_burst, b->n, __ATOMIC_RELAXED);
-    return b->n;
+    for (unsigned i = 0; i < b->n; i++)
+        b->lanes[i] = lane;
+    worker_count(&b->worker->counters.received, b->n);
 }
 
-/* -- parse: malformed frames end here; what is no flow's passes unasked or pays by address -- */
+static void receive_handed(struct burst *b)
+{
+    struct worker *w = b->worker;
+
+    b->n = (uint16_t)rte_ring_sc_dequeue_burst(w->inbox.judge, (void **)b->mbufs, BURST_MAX, NULL);
+    for (unsigned i = 0; i < b->n; i++)
+        b->lanes[i] = &w->all_lanes[hand_mark_of(b->mbufs[i], w->mark_offset)->place];
+    worker_count(&w->counters.handed_in, b->n);
+}
+
+/* -- parse: malformed frames end here -- */
 
 static void parse_one(struct burst *b, unsigned i)
 {
@@ -35,12 +48,9 @@ static void parse_one(struct burst *b, unsigned i)
         length = RTE_MIN(m->pkt_len, (uint32_t)sizeof(scratch));
         frame = rte_pktmbuf_read(m, 0, length, scratch);
     }
-    parse_frame(frame, length, m->pkt_len, packet);
     b->actions[i] = ACTION_UNDECIDED;
-    if (packet->kind == PACKET_MALFORMED)
+    if (parse_frame(frame, length, m->pkt_len, packet) == PACKET_MALFORMED)
         step_decide(b, i, ACTION_DROP, packet->reason);
-    else if (packet->kind != PACKET_TCP && packet->kind != PACKET_UDP)
-        step_settle_unasked(b, i);
 }
 
 static void parse(struct burst *b)
@@ -51,6 +61,32 @@ static void parse(struct burst *b)
         parse_one(b, i);
 }
 
+/* -- hand over: to the worker that owns the flow -- */
+
+static bool is_flow(const struct burst *b, unsigned i)
+{
+    return b->packets[i].kind == PACKET_TCP || b->packets[i].kind == PACKET_UDP;
+}
+
+static void hand_over(struct burst *b)
+{
+    struct worker *w = b->worker;
+
+    for (unsigned i = 0; i < b->n; i++) {
+        uint32_t owner;
+
+        if (b->actions[i] != ACTION_UNDECIDED ||
+            (!is_flow(b, i) && b->packets[i].kind != PACKET_FRAGMENT))
+            continue;
+        owner = owners_find(w->owners, &b->packets[i]);
+        if (owner == w->index)
+            continue;
+        handbox_put(w, owner, b->mbufs[i], b->lanes[i]);
+        b->actions[i] = ACTION_HANDED;
+    }
+    handbox_flush_all(w);
+}
+
 /* -- find flows: index lines, then entries, each prefetched for the whole burst -- */
 
 static void find_flows(struct burst *b)
@@ -58,17 +94,17 @@ static void find_flows(struct burst *b)
     struct flow_table *table = b->worker->flows;
 
     for (unsigned i = 0; i < b->n; i++)
-        if (b->actions[i] == ACTION_UNDECIDED) {
-            b->keys[i] = flow_key_of(&b->packets[i], b->lane->direction);
+        if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i)) {
+            b->keys[i] = flow_key_of(&b->packets[i], burst_direction(b, i));
             b->hashes[i] = flow_hash(table, &b->keys[i]);
             flow_prefetch_index(table, b->hashes[i]);
         }
     for (unsigned i = 0; i < b->n; i++)
-        if (b->actions[i] == ACTION_UNDECIDED)
-            flow_prefetch_entry(table, b->hashes[i]);
+        if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i))
+            b->flows[i] = flow_guess(table, b->hashes[i]);
     for (unsigned i = 0; i < b->n; i++)
-        if (b->actions[i] == ACTION_UNDECIDED)
-            b->flows[i] = flow_find(table, &b->keys[i], b->hashes[i]);
+        if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i))
+            b->flows[i] = flow_find_guessed(table, &b->keys[i], b->hashes[i], b->flows[i]);
     b->inserted = false;
 }
 
@@ -78,18 +114,18 @@ static bool opens_flow(const struct burst *b, unsigned i)
 {
     const struct packet *packet = &b->packets[i];
 
-    return b->lane->direction == DIRECTION_IN &&
+    return burst_direction(b, i) == DIRECTION_IN &&
            (packet->kind == PACKET_UDP || (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN);
 }
 
-static void judge_one(struct burst *b, unsigned i)
+static void judge_flow(struct burst *b, unsigned i)
 {
     struct flow *flow = b->flows[i];
 
     /* A flow may have begun earlier in this very burst. */
     if (!flow && b->inserted)
         flow = b->flows[i] = flow_find(b->worker->flows, &b->keys[i], b->hashes[i]);
-    if (flow ? flow_is_attempt(flow, &b->packets[i], b->lane->direction) : opens_flow(b, i))
+    if (flow ? flow_is_attempt(flow, &b->packets[i], burst_direction(b, i)) : opens_flow(b, i))
         step_ask(b, i);
     else if (flow)
         step_pass_known(b, i);
@@ -99,9 +135,14 @@ static void judge_one(struct burst *b, unsigned i)
 
 static void judge(struct burst *b)
 {
-    for (unsigned i = 0; i < b->n; i++)
-        if (b->actions[i] == ACTION_UNDECIDED)
-            judge_one(b, i);
+    for (unsigned i = 0; i < b->n; i++) {
+        if (b->actions[i] != ACTION_UNDECIDED)
+            continue;
+        if (is_flow(b, i))
+            judge_flow(b, i);
+        else
+            step_settle_unasked(b, i);
+    }
 }
 
 /* -- act and transmit: forward, answer or drop -- */
@@ -117,70 +158,70 @@ static void write_answer(struct rte_mbuf *m, const struct packet *packet)
     m->ol_flags = 0;
 }
 
-/* What the port does not take is freed: waiting would stop the receive side, and with it everybody.
- */
-static uint16_t transmit(struct burst *b, uint16_t port, uint16_t queue, struct rte_mbuf **mbufs,
-                         uint16_t n)
-{
-    uint16_t sent = n ? rte_eth_tx_burst(port, queue, mbufs, n) : 0;
-
-    if (unlikely(sent < n)) {
-        rte_pktmbuf_free_bulk(&mbufs[sent], (unsigned)(n - sent));
-        worker_count(&b->worker->counters.tx_failed, (uint64_t)(n - sent));
-    }
-    return sent;
-}
-
 static void act(struct burst *b)
 {
-    struct worker_counters *counters = &b->worker->counters;
-    struct rte_mbuf *forward[BURST_MAX], *answer[BURST_MAX], *drop[BURST_MAX];
-    uint8_t passes[BURST_MAX];
-    uint16_t forwards = 0, answers = 0, drops = 0, sent;
+    struct worker *w = b->worker;
+    struct rte_mbuf *drop[BURST_MAX];
+    unsigned drops = 0;
 
     for (unsigned i = 0; i < b->n; i++) {
         if (b->actions[i] == ACTION_FORWARD) {
-            passes[forwards] = b->causes[i];
-            forward[forwards++] = b->mbufs[i];
+            outlet_put(w, b->lanes[i]->peer_port, b->mbufs[i], b->causes[i]);
         } else if (b->actions[i] == ACTION_ANSWER) {
             write_answer(b->mbufs[i], &b->packets[i]);
-            answer[answers++] = b->mbufs[i];
-        } else {
-            worker_count(&counters->dropped[b->causes[i]], 1);
+            outlet_put(w, b->lanes[i]->own_port, b->mbufs[i], CAUSE_ANSWER);
+        } else if (b->actions[i] == ACTION_DROP) {
+            worker_count(&w->counters.dropped[b->causes[i]], 1);
             drop[drops++] = b->mbufs[i];
         }
     }
-    sent = transmit(b, b->lane->peer_port, b->lane->peer_queue, forward, forwards);
-    for (unsigned i = 0; i < sent; i++)
-        worker_count(&counters->forwarded[passes[i]], 1);
-    sent = transmit(b, b->lane->port, b->lane->queue, answer, answers);
-    worker_count(&counters->answered, sent);
+    outlet_flush_all(w);
     if (drops)
         rte_pktmbuf_free_bulk(drop, drops);
 }
 
 /* -- the journey -- */
 
-static void journey(struct burst *b)
+static void journey_of_own(struct burst *b)
 {
-    worker_count(&b->worker->counters.received, b->n);
-    parse(b);
     find_flows(b);
     judge(b);
     act(b);
 }
 
+static void journey(struct burst *b)
+{
+    parse(b);
+    if (b->worker->n_workers > 1)
+        hand_over(b);
+    journey_of_own(b);
+}
+
 unsigned journey_run(struct burst *b, struct lane *lane)
 {
-    if (receive(b, lane) == 0)
-        return 0;
-    journey(b);
+    receive(b, lane);
+    if (b->n)
+        journey(b);
     return b->n;
 }
 
-void journey_run_received(struct burst *b, struct lane *lane, uint16_t n)
+unsigned journey_run_handed(struct burst *b)
 {
-    b->lane = lane;
-    b->n = n;
+    receive_handed(b);
+    if (b->n) {
+        parse(b);
+        journey_of_own(b);
+        if (b->worker->replay)
+            replay_done(b->worker->replay, b->n);
+    }
+    return b->n;
+}
+
+void journey_run_one(struct burst *b, struct lane *lane, struct rte_mbuf *mbuf)
+{
+    b->mbufs[0] = mbuf;
+    b->lanes[0] = lane;
+    b->n = 1;
+    worker_count(&b->worker->counters.received, 1);
     journey(b);
 }

@@ -8,13 +8,12 @@
 #include "dataplane/worker/burst.h"
 
 /*
- * Polls one lane and takes what came through every step; afterwards each packet is sent or freed,
- * and counted once. The caller has set worker, policy, now_ns and now_ms. Returns how many came.
+ * Each takes packets through every step; afterwards each one is sent, handed over or freed, and
+ * counted once. The caller has set worker, policy, now_ns and now_ms. They return how many came.
  */
-unsigned journey_run(struct burst *burst, struct lane *lane);
-
-/* The same for packets that the caller put into burst->mbufs. */
-void journey_run_received(struct burst *burst, struct lane *lane, uint16_t n);
+unsigned journey_run(struct burst *burst, struct lane *lane); /* from a queue */
+unsigned journey_run_handed(struct burst *burst);             /* from other workers, to be judged */
+void journey_run_one(struct burst *burst, struct lane *lane, struct rte_mbuf *mbuf);
 
 /* flow_visit: ends a flow that was silent too long. `context` is the worker. */
 void journey_expire(struct flow_table *table, struct flow *flow, void *context);

@@ -32,7 +32,7 @@ void slot_free(struct worker *w, struct flow *flow, enum outcome outcome)
 /* A flow the inside started on a service's own port: no tenant, no slot, no limit. */
 static void pass_inside(struct burst *b, unsigned i)
 {
-    flow_advance(b->flows[i], &b->packets[i], b->lane->direction, b->now_ms);
+    flow_advance(b->flows[i], &b->packets[i], burst_direction(b, i), b->now_ms);
     step_decide(b, i, ACTION_FORWARD, PASS_INSIDE);
 }
 
@@ -48,7 +48,7 @@ void step_pass_known(struct burst *b, unsigned i)
         pass_inside(b, i);
         return;
     }
-    if (b->lane->direction == DIRECTION_IN) {
+    if (burst_direction(b, i) == DIRECTION_IN) {
         struct decision d =
             admission_charge(w->admission, slot.tenant, packet->ip_bytes, b->now_ns);
 
@@ -57,12 +57,12 @@ void step_pass_known(struct burst *b, unsigned i)
             return;
         }
     }
-    change = flow_advance(flow, packet, b->lane->direction, b->now_ms);
+    change = flow_advance(flow, packet, burst_direction(b, i), b->now_ms);
     if (change.effect == FLOW_EFFECT_ENDED)
         slot_free(w, flow, change.outcome);
     else if (change.effect == FLOW_EFFECT_REPEAT)
         admission_repeat(w->admission, &slot);
-    admission_count(w->admission, slot.tenant, b->lane->direction, packet->ip_bytes);
+    admission_count(w->admission, slot.tenant, burst_direction(b, i), packet->ip_bytes);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
 }
 

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "dataplane/worker/journey.h"
+#include "dataplane/worker/outlet.h"
+#include "dataplane/worker/replay.h"
 
 /* Empty loops before a worker with idle = "sleep" sleeps, and for how long: soon and briefly, then,
  * when nothing has come for about a tenth of a second, longer. On a two-core lab the short nap
@@ -16,7 +18,8 @@
 #define REST_NS                250000
 
 /* Rounds a stopping worker may still take to empty its queues. */
-#define DRAIN_ROUNDS_MAX 4096
+#define DRAIN_ROUNDS_MAX   4096
+#define DRAIN_QUIET_ROUNDS 64
 
 #define REPLAY_TICK_NS   1000000000ull
 #define REPLAY_TICKS_MAX 100000 /* more than a day of silence ages every flow anyhow */
@@ -25,7 +28,12 @@ static void set_time(struct worker *w, uint64_t now_ns)
 {
     w->burst.now_ns = now_ns;
     w->burst.now_ms = flow_table_tick(w->flows, now_ns);
-    __atomic_store_n(&w->now_ns, now_ns, __ATOMIC_RELAXED);
+}
+
+/* The heartbeat; in a replay also the word that everything up to this time is done. */
+static void publish_time(struct worker *w)
+{
+    __atomic_store_n(&w->now_ns, w->burst.now_ns, __ATOMIC_RELEASE);
 }
 
 static void take_policy(struct worker *w)
@@ -36,14 +44,21 @@ static void take_policy(struct worker *w)
     if (likely(policy_epoch(policy) == w->adopted_epoch))
         return;
     /* Epochs, not pointers: a new policy may lie where an old one was freed. */
-    admission_adopt(w->admission, policy, w->burst.now_ns);
+    admission_adopt(w->admission, policy);
     w->adopted_epoch = policy_epoch(policy);
     __atomic_store_n(&w->epoch, w->adopted_epoch, __ATOMIC_RELAXED);
 }
 
-static void sweep(struct worker *w)
+/* What comes round with time: silent flows end, unused leases go back. */
+static void tidy(struct worker *w)
 {
     flow_table_sweep(w->flows, journey_expire, w);
+    admission_tidy(w->admission, w->burst.now_ns);
+}
+
+static unsigned poll_handed(struct worker *w)
+{
+    return w->n_workers > 1 ? journey_run_handed(&w->burst) + outlet_send_handed(w) : 0;
 }
 
 static unsigned poll_lanes(struct worker *w, uint64_t cycles)
@@ -51,12 +66,16 @@ static unsigned poll_lanes(struct worker *w, uint64_t cycles)
     unsigned n = 0;
 
     set_time(w, clock_ns(w->clock, cycles));
+    publish_time(w);
     take_policy(w);
     for (uint32_t i = 0; i < w->n_lanes; i++)
-        n += journey_run(&w->burst, &w->lanes[i]);
-    sweep(w);
+        n += journey_run(&w->burst, w->lanes[i]);
+    n += poll_handed(w);
+    tidy(w);
     return n;
 }
+
+/* -- replay: see replay.h -- */
 
 /* Lets the time between two packets pass as a live worker would see it, second by second. */
 static void pass_time(struct worker *w, uint64_t until_ns)
@@ -66,24 +85,62 @@ static void pass_time(struct worker *w, uint64_t until_ns)
     for (unsigned i = 0; i < REPLAY_TICKS_MAX && until_ns > now_ns + REPLAY_TICK_NS; i++) {
         now_ns += REPLAY_TICK_NS;
         set_time(w, now_ns);
-        sweep(w);
+        tidy(w);
     }
     set_time(w, until_ns);
-    sweep(w);
+    tidy(w);
+    publish_time(w);
+}
+
+static void follow_time(struct worker *w)
+{
+    uint64_t now_ns = replay_now_ns(w->replay);
+
+    if (now_ns != w->burst.now_ns)
+        pass_time(w, now_ns);
+    take_policy(w);
+}
+
+static bool everybody_is_there(const struct worker *w, uint64_t now_ns)
+{
+    const struct worker *const *workers = w->replay->workers;
+
+    for (uint32_t i = 0; i < w->n_workers; i++)
+        if (__atomic_load_n(&workers[i]->now_ns, __ATOMIC_ACQUIRE) != now_ns)
+            return false;
+    return replay_is_quiet(w->replay);
+}
+
+/* Takes up the next packet, or lets the one taken up go when all workers have its time. */
+static unsigned play(struct worker *w)
+{
+    struct replay *replay = w->replay;
+    uint64_t now_ns;
+
+    if (!replay->waiting) {
+        if (!replay_is_quiet(replay))
+            return 0;
+        replay->waiting_lane =
+            replay_next(replay, w->all_lanes, w->n_all_lanes, &replay->waiting, &now_ns);
+        if (!replay->waiting_lane)
+            return 0;
+        replay_set_now(replay, now_ns);
+        follow_time(w);
+    }
+    if (!everybody_is_there(w, replay_now_ns(replay)))
+        return 1;
+    journey_run_one(&w->burst, replay->waiting_lane, replay->waiting);
+    replay->waiting = NULL;
+    return 1;
 }
 
 static unsigned poll_replay(struct worker *w)
 {
-    uint64_t now_ns;
-    struct lane *lane = replay_next(w->replay, w->lanes, w->n_lanes, &w->burst.mbufs[0], &now_ns);
-
-    if (lane)
-        pass_time(w, now_ns);
-    take_policy(w);
-    if (lane)
-        journey_run_received(&w->burst, lane, 1);
-    return lane != NULL;
+    follow_time(w);
+    return poll_handed(w) + (w->index == 0 ? play(w) : 0);
 }
+
+/* -- the loop -- */
 
 static void idle(struct worker *w)
 {
@@ -99,11 +156,16 @@ static void idle(struct worker *w)
     publication_wake(w->publication, w->index);
 }
 
+/* Until nothing has come for a while: other workers may still hand something over. */
 static void drain(struct worker *w)
 {
-    for (unsigned i = 0; i < DRAIN_ROUNDS_MAX; i++)
-        if ((w->replay ? poll_replay(w) : poll_lanes(w, rte_rdtsc())) == 0)
-            return;
+    unsigned quiet = 0;
+
+    for (unsigned i = 0; i < DRAIN_ROUNDS_MAX && quiet < DRAIN_QUIET_ROUNDS; i++) {
+        unsigned n = w->replay ? poll_replay(w) : poll_lanes(w, rte_rdtsc());
+
+        quiet = n ? 0 : quiet + 1;
+    }
 }
 
 int worker_loop(void *arg)

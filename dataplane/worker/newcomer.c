@@ -13,7 +13,7 @@ struct parties {
 static struct parties classify(const struct burst *b, unsigned i)
 {
     const struct packet *packet = &b->packets[i];
-    bool in = b->lane->direction == DIRECTION_IN;
+    bool in = burst_direction(b, i) == DIRECTION_IN;
     struct parties who = {
         .service = policy_find_service(b->policy, in ? &packet->destination : &packet->source,
                                        packet->protocol,
@@ -139,7 +139,7 @@ static void learn_from_service(struct burst *b, unsigned i)
 
 void step_pass_stranger(struct burst *b, unsigned i)
 {
-    if (b->lane->direction == DIRECTION_IN) {
+    if (burst_direction(b, i) == DIRECTION_IN) {
         pass_midflow(b, i);
         return;
     }

@@ -21,12 +21,12 @@
  */
 #define AF_XDP_OBJECT_BYTES 4096u
 
-static uint32_t side_buffers(const struct port_settings *side, bool *af_xdp)
+static uint32_t side_buffers(const struct port_settings *side, uint32_t queues, bool *af_xdp)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < side->n_devices; i++) {
-        n += port_buffers(side->devices[i]);
+        n += port_buffers(side->devices[i], queues);
         *af_xdp |= port_is_af_xdp(side->devices[i]);
     }
     return n;
@@ -34,12 +34,17 @@ static uint32_t side_buffers(const struct port_settings *side, bool *af_xdp)
 
 static uint32_t buffers_needed(const struct dataplane_settings *settings, bool *af_xdp)
 {
-    uint32_t n = settings->eal.n_workers * (BURST_MAX + 2 * POOL_CACHE) + LANES_MAX;
+    uint32_t workers = settings->eal.n_workers, n = PORTS_MAX;
+
+    /* in a worker's hands and cache, gathered for each port, and in its two hand-over rings */
+    n += workers * (3 * BURST_MAX + 2 * POOL_CACHE);
+    if (workers > 1)
+        n += workers * 2 * DATAPLANE_HANDOVER_RING;
 
     *af_xdp = false;
     for (uint32_t g = 0; g < settings->n_gates; g++) {
-        n += side_buffers(&settings->gates[g].outside, af_xdp);
-        n += side_buffers(&settings->gates[g].inside, af_xdp);
+        n += side_buffers(&settings->gates[g].outside, workers, af_xdp);
+        n += side_buffers(&settings->gates[g].inside, workers, af_xdp);
     }
     return n;
 }

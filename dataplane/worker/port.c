@@ -17,9 +17,9 @@ bool port_is_af_xdp(const char *device)
     return strncmp(device, "net_af_xdp", strlen("net_af_xdp")) == 0;
 }
 
-uint32_t port_buffers(const char *device)
+uint32_t port_buffers(const char *device, uint32_t queues)
 {
-    return 2 * PORT_DESCRIPTORS + (port_is_af_xdp(device) ? AF_XDP_BUFFERS : 0);
+    return queues * 2 * PORT_DESCRIPTORS + (port_is_af_xdp(device) ? AF_XDP_BUFFERS : 0);
 }
 
 static int fail(const struct port *port, const char *what, int err, char *why, size_t why_bytes)
@@ -41,31 +41,118 @@ static int find_port(struct port *port, char *why, size_t why_bytes)
                 why_bytes);
 }
 
-static int start_queues(struct port *port, struct rte_mempool *pool, int numa_node)
+/* Their queues exist from the start, and whatever arrives on one that nobody polls is lost. */
+static bool has_fixed_queues(const char *device)
 {
-    const struct rte_eth_conf plain = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
-    int err = rte_eth_dev_configure(port->id, 1, 1, &plain);
+    static const char *const drivers[] = {"net_af_packet", "net_ring", "net_pcap"};
 
-    port->numbers = port->tx_numbers = PORT_DESCRIPTORS;
-    if (err == 0)
-        err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->numbers, &port->tx_numbers);
-    if (err == 0)
-        err = rte_eth_rx_queue_setup(port->id, 0, port->numbers, (unsigned)numa_node, NULL, pool);
-    if (err == 0)
-        err = rte_eth_tx_queue_setup(port->id, 0, port->tx_numbers, (unsigned)numa_node, NULL);
-    if (err == 0)
-        err = rte_eth_dev_start(port->id);
+    for (unsigned i = 0; i < RTE_DIM(drivers); i++)
+        if (strncmp(device, drivers[i], strlen(drivers[i])) == 0)
+            return true;
+    return false;
+}
+
+static void choose_queues(struct port *port, const struct rte_eth_dev_info *info, uint32_t workers)
+{
+    uint32_t most = has_fixed_queues(port->device) ? PORT_QUEUES_MAX : workers;
+
+    port->rx_queues = (uint16_t)RTE_MIN(info->max_rx_queues, most);
+    port->tx_queues = (uint16_t)RTE_MIN(info->max_tx_queues, most);
+}
+
+/* RSS under the owners' key, for drivers that take a key of a length we have. */
+static void choose_rss(const struct port *port, const struct rte_eth_dev_info *info,
+                       const struct owners *owners, struct rte_eth_conf *conf)
+{
+    const uint64_t wanted = RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
+                            RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP;
+
+    if (port->rx_queues < 2 || (info->flow_type_rss_offloads & wanted) == 0 ||
+        info->hash_key_size == 0 || info->hash_key_size > OWNERS_KEY_BYTES)
+        return;
+    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf->rx_adv_conf.rss_conf.rss_key = (uint8_t *)owners->key;
+    conf->rx_adv_conf.rss_conf.rss_key_len = info->hash_key_size;
+    conf->rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & wanted;
+}
+
+/* The device's table says the same as the owners'. Queue q is polled by worker q % workers. */
+static bool set_redirection(const struct port *port, const struct rte_eth_dev_info *info,
+                            const struct owners *owners)
+{
+    struct rte_eth_rss_reta_entry64 table[RTE_ETH_RSS_RETA_SIZE_512 / RTE_ETH_RETA_GROUP_SIZE];
+
+    if (info->reta_size == 0 || info->reta_size > RTE_ETH_RSS_RETA_SIZE_512 ||
+        info->reta_size % OWNERS_TABLE != 0)
+        return false;
+    for (unsigned i = 0; i < info->reta_size; i++) {
+        struct rte_eth_rss_reta_entry64 *group = &table[i / RTE_ETH_RETA_GROUP_SIZE];
+
+        group->mask = UINT64_MAX;
+        group->reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+            owners->worker[i % OWNERS_TABLE] % port->rx_queues;
+    }
+    return rte_eth_dev_rss_reta_update(port->id, table, info->reta_size) == 0;
+}
+
+static int setup_queues(struct port *port, const struct port_plan *plan)
+{
+    unsigned node = (unsigned)plan->numa_node;
+    int err = 0;
+
+    port->rx_numbers = port->tx_numbers = PORT_DESCRIPTORS;
+    err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &port->rx_numbers, &port->tx_numbers);
+    for (uint16_t q = 0; !err && q < port->rx_queues; q++)
+        err = rte_eth_rx_queue_setup(port->id, q, port->rx_numbers, node, NULL, plan->pool);
+    for (uint16_t q = 0; !err && q < port->tx_queues; q++)
+        err = rte_eth_tx_queue_setup(port->id, q, port->tx_numbers, node, NULL);
     return err;
 }
 
-int port_open(struct port *port, struct rte_mempool *pool, int numa_node, char *why,
-              size_t why_bytes)
+static int start(struct port *port, const struct port_plan *plan)
+{
+    struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+    struct rte_eth_dev_info info;
+    int err = rte_eth_dev_info_get(port->id, &info);
+
+    if (err)
+        return err;
+    choose_queues(port, &info, plan->workers);
+    choose_rss(port, &info, plan->owners, &conf);
+    err = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);
+    if (!err)
+        err = setup_queues(port, plan);
+    if (!err)
+        err = rte_eth_dev_start(port->id);
+    if (!err && conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS)
+        port->spreads = set_redirection(port, &info, plan->owners);
+    return err;
+}
+
+/* Nothing of this is wrong; it costs hand-overs or memory accesses across nodes. */
+static void advise(const struct port *port, const struct port_plan *plan)
+{
+    int node = rte_eth_dev_socket_id(port->id);
+
+    if (port->rx_queues > 1 && !port->spreads)
+        fprintf(stderr,
+                "sluiced: note: %s does not spread flows symmetrically over its %u queues: packets "
+                "are handed to the worker that owns their flow\n",
+                port->device, port->rx_queues);
+    if (node >= 0 && node != plan->numa_node)
+        fprintf(stderr,
+                "sluiced: warning: %s is on NUMA node %d, the first worker on node %d: choose "
+                "eal.workers on node %d\n",
+                port->device, node, plan->numa_node, node);
+}
+
+int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes)
 {
     int err = find_port(port, why, why_bytes);
 
     if (err)
         return err;
-    err = start_queues(port, pool, numa_node);
+    err = start(port, plan);
     if (err)
         return fail(port, "cannot be set up", err, why, why_bytes);
     /* A gate is transparent: it takes what is addressed to others. Drivers without the switch
@@ -75,6 +162,7 @@ int port_open(struct port *port, struct rte_mempool *pool, int numa_node, char *
         port_close(port);
         return fail(port, "cannot be set to promiscuous mode", err, why, why_bytes);
     }
+    advise(port, plan);
     return 0;
 }
 
@@ -85,14 +173,27 @@ void port_close(struct port *port)
     rte_eth_dev_close(port->id);
 }
 
-static void view_queue(const struct port *port, const struct rte_eth_stats *stats,
-                       struct queue_view *view)
+static uint64_t missed_by(const struct rte_eth_stats *stats, const struct port *port,
+                          uint16_t queue)
 {
-    int depth = rte_eth_rx_queue_count(port->id, 0);
+    /* Drivers count for the port; only a port of one queue says whose it was. */
+    return port->rx_queues == 1 || queue == 0 ? stats->imissed : 0;
+}
 
-    *view = (struct queue_view){.queue = 0, .missed = stats->imissed};
-    view->depth = depth > 0 ? (uint64_t)depth : 0;
-    view->depth_source = depth >= 0 ? "driver" : NULL;
+static void view_queues(const struct port *port, const struct rte_eth_stats *stats,
+                        struct port_view *view)
+{
+    view->n_queues = port->rx_queues;
+    for (uint16_t q = 0; q < port->rx_queues; q++) {
+        int depth = rte_eth_rx_queue_count(port->id, q);
+
+        view->queues[q] = (struct queue_view){
+            .queue = q,
+            .missed = missed_by(stats, port, q),
+            .depth = depth > 0 ? (uint64_t)depth : 0,
+            .depth_source = depth >= 0 ? "driver" : NULL,
+        };
+    }
 }
 
 int port_view(const struct port *port, struct port_view *view)
@@ -102,7 +203,7 @@ int port_view(const struct port *port, struct port_view *view)
     struct rte_eth_stats stats = {0};
     int err = rte_eth_stats_get(port->id, &stats);
 
-    *view = (struct port_view){.gate = port->gate, .side = port->side, .n_queues = 1};
+    *view = (struct port_view){.gate = port->gate, .side = port->side};
     snprintf(view->device, sizeof(view->device), "%s", port->device);
     if (rte_eth_dev_info_get(port->id, &info) == 0)
         view->driver = info.driver_name;
@@ -113,6 +214,6 @@ int port_view(const struct port *port, struct port_view *view)
     view->rx_bytes = stats.ibytes;
     view->tx_bytes = stats.obytes;
     view->rx_no_mbuf = stats.rx_nombuf;
-    view_queue(port, &stats, &view->queues[0]);
+    view_queues(port, &stats, view);
     return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One EAL device as a gate uses it: found by name, configured with one queue pair, started, listed.
+ * One EAL device as a gate uses it: found by name, configured, started, listed.
  * Control thread.
  */
 #ifndef SLUICE_WORKER_PORT_H
@@ -11,26 +11,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/worker/owners.h"
 #include "dataplane/worker/worker.h"
 
 #define PORT_DESCRIPTORS 1024
 
+#define PORT_QUEUES_MAX DATAPLANE_QUEUES_MAX
+
 struct port {
     const char *device; /* of the settings */
     const char *gate, *side;
-    uint16_t id;      /* DPDK port id */
-    uint16_t numbers; /* rx descriptors after the driver's own limits */
-    uint16_t tx_numbers;
+    uint16_t id;                     /* DPDK port id */
+    uint16_t rx_queues, tx_queues;   /* at least 1 of each */
+    uint16_t rx_numbers, tx_numbers; /* descriptors a queue, after the driver's own limits */
+    bool spreads;                    /* the device spreads flows over its queues as owners.h does */
+};
+
+/* What a port is opened with. */
+struct port_plan {
+    struct rte_mempool *pool;
+    const struct owners *owners;
+    uint32_t workers;
+    int numa_node;
 };
 
 bool port_is_af_xdp(const char *device);
 
-/* Buffers that a device can hold at once, before it is open: rings and, for AF_XDP, its umem. */
-uint32_t port_buffers(const char *device);
+/* Buffers that a device can hold at once, before it is open: rings of `queues` queue pairs and, for
+ * AF_XDP, its umem. */
+uint32_t port_buffers(const char *device, uint32_t queues);
 
-/* 0 or -errno with a sentence in `why`. */
-int port_open(struct port *port, struct rte_mempool *pool, int numa_node, char *why,
-              size_t why_bytes);
+/*
+ * Devices that were created with a number of queues (af_packet, ring, pcap: packets arrive on each,
+ * asked for or not) get all of them, others as many as there are workers, if they have so many. 0
+ * or -errno with a sentence in `why`.
+ */
+int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes);
 void port_close(struct port *port);
 
 int port_view(const struct port *port, struct port_view *view);

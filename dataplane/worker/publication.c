@@ -25,12 +25,17 @@ void publication_destroy(struct publication *pub)
     free(pub->rcu);
 }
 
+bool publication_has_room(struct publication *pub)
+{
+    publication_reclaim(pub);
+    return pub->n_retired < PUBLICATION_RETIRED_MAX;
+}
+
 int publication_publish(struct publication *pub, struct policy *policy)
 {
     struct policy *old = (struct policy *)pub->current;
 
-    publication_reclaim(pub);
-    if (pub->n_retired == PUBLICATION_RETIRED_MAX)
+    if (!publication_has_room(pub))
         return -EBUSY;
     __atomic_store_n(&pub->current, policy, __ATOMIC_RELEASE);
     pub->retired[pub->n_retired].policy = old;

@@ -33,6 +33,8 @@ void publication_destroy(struct publication *pub);
 
 /* 0 and `policy` is taken over, or -EBUSY while too many old ones wait. Control thread. */
 int publication_publish(struct publication *pub, struct policy *policy);
+/* Would publication_publish() take a policy now? Control thread. */
+bool publication_has_room(struct publication *pub);
 /* Frees old policies whose grace period is over. Control thread. */
 void publication_reclaim(struct publication *pub);
 

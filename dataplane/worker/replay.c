@@ -10,9 +10,9 @@
 
 #define NS_PER_US 1000u /* net_pcap stamps in microseconds */
 
-int replay_init(struct replay *replay)
+int replay_init(struct replay *replay, const struct worker *const *workers)
 {
-    *replay = (struct replay){.timestamp_offset = -1};
+    *replay = (struct replay){.timestamp_offset = -1, .workers = workers};
     if (rte_mbuf_dyn_rx_timestamp_register(&replay->timestamp_offset, NULL) < 0)
         return -rte_errno;
     return 0;
@@ -32,7 +32,7 @@ struct lane *replay_next(struct replay *replay, struct lane *lanes, uint32_t n_l
     for (uint32_t i = 0; i < n_lanes; i++) {
         struct rte_mbuf **head = &replay->heads[i];
 
-        if (!*head && rte_eth_rx_burst(lanes[i].port, lanes[i].queue, head, 1) == 0)
+        if (!*head && rte_eth_rx_burst(lanes[i].port_id, lanes[i].queue, head, 1) == 0)
             *head = NULL;
         if (*head && (!earliest || stamp_ns(replay, *head) < stamp_ns(replay, *earliest)))
             earliest = head;

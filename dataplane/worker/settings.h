@@ -12,9 +12,10 @@
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/policy/rate.h"
 
-#define DATAPLANE_WORKERS_MAX 64
-#define DATAPLANE_GATES_MAX   16
-#define DATAPLANE_DEVICES_MAX 16 /* per side of a gate */
+#define DATAPLANE_WORKERS_MAX   64
+#define DATAPLANE_GATES_MAX     16
+#define DATAPLANE_DEVICES_MAX   16   /* per side of a gate */
+#define DATAPLANE_HANDOVER_RING 2048 /* packets in each of a worker's hand-over rings */
 
 enum memory_mode { MEMORY_AUTO, MEMORY_HUGE, MEMORY_NONE };
 enum idle_mode { IDLE_POLL, IDLE_SLEEP };

@@ -28,7 +28,7 @@ static enum pass pass_of(enum packet_kind kind)
 /* Control traffic and ICMP errors keep the network alive: never shed or billed, only bounded. */
 static void pass_bounded(struct burst *b, unsigned i, enum pass pass)
 {
-    struct lane *lane = b->lane;
+    struct lane *lane = b->lanes[i];
     enum control_kind kind = pass == PASS_ICMP_ERROR               ? CONTROL_ERRORS
                              : b->packets[i].kind == PACKET_NON_IP ? CONTROL_LINK
                                                                    : CONTROL_IP;
@@ -99,7 +99,7 @@ void step_settle_unasked(struct burst *b, unsigned i)
 
     if (pass == PASS_CONTROL || pass == PASS_ICMP_ERROR)
         pass_bounded(b, i, pass);
-    else if (b->lane->direction == DIRECTION_IN)
+    else if (burst_direction(b, i) == DIRECTION_IN)
         settle_in(b, i, pass);
     else
         step_decide(b, i, ACTION_FORWARD, (uint8_t)pass);

@@ -2,6 +2,7 @@
 /*
  * What the control plane asks of a running data plane (worker.h).
  */
+#include <errno.h>
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
@@ -37,12 +38,30 @@ const char *pass_name(enum pass pass)
 
 int dataplane_publish(struct dataplane *dp, struct policy *policy)
 {
+    if (!publication_has_room(&dp->publication))
+        return -EBUSY;
+    admission_shared_adopt(dp->shared, policy, dataplane_now_ns(dp));
     return publication_publish(&dp->publication, policy);
 }
 
-void dataplane_reclaim(struct dataplane *dp)
+/* A worker that is only paused comes back to void leases: admission.h. */
+static void look_after(struct dataplane *dp, uint32_t worker, uint64_t now_ns)
+{
+    uint64_t seen_ns = load(&dp->workers[worker]->now_ns);
+    bool silent = now_ns > seen_ns && now_ns - seen_ns > DATAPLANE_DEAD_NS;
+
+    if (silent && !dp->dead[worker])
+        admission_reclaim(dp->workers[worker]->admission);
+    dp->dead[worker] = silent;
+}
+
+void dataplane_tend(struct dataplane *dp)
 {
     publication_reclaim(&dp->publication);
+    if (dp->settings->eal.clock == CLOCK_PACKETS) /* silent between packets, and not dead */
+        return;
+    for (uint32_t i = 0; i < dp->n_workers; i++)
+        look_after(dp, i, dataplane_now_ns(dp));
 }
 
 const struct policy *dataplane_policy(const struct dataplane *dp)
@@ -52,7 +71,8 @@ const struct policy *dataplane_policy(const struct dataplane *dp)
 
 uint64_t dataplane_now_ns(const struct dataplane *dp)
 {
-    return dp->worker->replay ? load(&dp->worker->now_ns) : clock_ns(&dp->clock, rte_rdtsc());
+    return dp->settings->eal.clock == CLOCK_PACKETS ? replay_now_ns(&dp->replay)
+                                                    : clock_ns(&dp->clock, rte_rdtsc());
 }
 
 const char *dataplane_memory(const struct dataplane *dp)
@@ -73,20 +93,19 @@ uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp)
 
 uint32_t dataplane_worker_count(const struct dataplane *dp)
 {
-    return dp->settings->eal.n_workers;
+    return dp->n_workers;
 }
 
 void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct worker_view *view)
 {
-    const struct worker *w = dp->worker;
-    uint32_t cpu = dp->settings->eal.worker_cpus[worker];
+    const struct worker *w = dp->workers[worker];
 
     *view = (struct worker_view){
         .slots = load(&w->slots),
         .policy_epoch = load(&w->epoch),
         .lcore = EAL_WORKER_LCORE(worker),
-        .cpu = cpu,
-        .numa_node = memory_node_of_cpu(cpu),
+        .cpu = w->cpu,
+        .numa_node = memory_node_of_cpu(w->cpu),
         .flows = flow_table_used(w->flows),
         .flows_max = flow_table_max(w->flows),
     };
@@ -101,31 +120,49 @@ uint32_t dataplane_port_count(const struct dataplane *dp)
 int dataplane_port_view(const struct dataplane *dp, uint32_t port, struct port_view *view)
 {
     int err = port_view(&dp->ports[port], view);
-    struct queue_view *queue = &view->queues[0];
 
     /* A driver that cannot count its queue still shows how full its last burst was. */
-    if (!queue->depth_source) {
+    for (uint32_t i = 0; i < dp->n_lanes; i++) {
+        const struct lane *lane = &dp->lanes[i];
+        struct queue_view *queue = &view->queues[lane->queue];
+
+        if (lane->own_port != port || queue->depth_source)
+            continue;
         queue->depth_source = "burst";
-        queue->depth = __atomic_load_n(&dp->lanes[port].last_burst, __ATOMIC_RELAXED);
+        queue->depth = __atomic_load_n(&lane->last_burst, __ATOMIC_RELAXED);
     }
     return err;
+}
+
+/* Adds a struct of nothing but 64-bit counters to another. */
+static void add_all(void *to, const void *from, size_t bytes)
+{
+    const uint64_t *source = from;
+    uint64_t *target = to;
+
+    for (size_t i = 0; i < bytes / sizeof(*source); i++)
+        target[i] += load(&source[i]);
 }
 
 void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
                                struct admission_tenant_counters *sum)
 {
-    load_all(sum, admission_tenant_counters(dp->worker->admission, tenant), sizeof(*sum));
+    *sum = (struct admission_tenant_counters){0};
+    for (uint32_t i = 0; i < dp->n_workers; i++)
+        add_all(sum, admission_tenant_counters(dp->workers[i]->admission, tenant), sizeof(*sum));
 }
 
 void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
                                 struct admission_service_counters *sum)
 {
-    load_all(sum, admission_service_counters(dp->worker->admission, service), sizeof(*sum));
+    *sum = (struct admission_service_counters){0};
+    for (uint32_t i = 0; i < dp->n_workers; i++)
+        add_all(sum, admission_service_counters(dp->workers[i]->admission, service), sizeof(*sum));
 }
 
-uint64_t dataplane_attempt_tokens(const struct dataplane *dp, uint32_t tenant)
+uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant)
 {
-    return admission_attempt_tokens(dp->worker->admission, tenant, dataplane_now_ns(dp));
+    return admission_attempt_tokens(dp->shared, tenant, dataplane_now_ns(dp));
 }
 
 const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant)

@@ -68,7 +68,8 @@ struct worker_view {
     uint32_t flows, flows_max;
 };
 
-#define DATAPLANE_NAME_MAX 128
+#define DATAPLANE_NAME_MAX   128
+#define DATAPLANE_QUEUES_MAX 64
 struct queue_view {
     uint32_t queue;
     uint64_t depth;           /* packets */
@@ -83,7 +84,7 @@ struct port_view {
     const char *driver;
     bool link_up;
     uint64_t rx_packets, tx_packets, rx_bytes, tx_bytes, rx_no_mbuf;
-    struct queue_view queues[1]; /* one polled queue per device in this version */
+    struct queue_view queues[DATAPLANE_QUEUES_MAX];
     uint32_t n_queues;
 };
 
@@ -108,8 +109,10 @@ void dataplane_destroy(struct dataplane *dp);
  * `policy`. */
 #define DATAPLANE_RETIRED_MAX 8
 int dataplane_publish(struct dataplane *dp, struct policy *policy);
-/* Frees policies that no worker can hold any more. Never blocks. */
-void dataplane_reclaim(struct dataplane *dp);
+/* Once a period: frees policies that no worker can hold any more, and takes back the leases of a
+ * worker that has been silent for DATAPLANE_DEAD_NS. Never blocks. */
+#define DATAPLANE_DEAD_NS 1000000000ull
+void dataplane_tend(struct dataplane *dp);
 const struct policy *dataplane_policy(const struct dataplane *dp);
 
 /* Nanoseconds on the workers' clock. */
@@ -130,7 +133,7 @@ void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
                                struct admission_tenant_counters *sum);
 void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
                                 struct admission_service_counters *sum);
-uint64_t dataplane_attempt_tokens(const struct dataplane *dp, uint32_t tenant);
+uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant);
 const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant);
 const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service);
 

@@ -19,6 +19,7 @@ BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bu
 SLUICED = os.environ.get("SLUICED", os.path.join(BUILD, "control/plane/sluiced"))
 SLUICECTL = os.environ.get("SLUICECTL", os.path.join(BUILD, "control/cli/sluicectl"))
 
+WORKERS = int(os.environ.get("SLUICE_TEST_WORKERS", "1"))
 PLAY_MAX_S = 20  # for a trace to be taken; the daemon needs milliseconds
 END_MAX_S = 20
 US_PER_S = 1000000
@@ -98,7 +99,8 @@ class Result:
         self.to_inside, to_outside = captures
         self.status = listings["status"]
         self.ports = listings["ports"]["ports"]
-        self.worker, = listings["workers"]["workers"]
+        self.workers = listings["workers"]["workers"]
+        self.worker = total(self.workers)
         self.tenants = {t["name"]: t for t in listings["tenants"]["tenants"]}
         self.services = {s["name"]: s for s in listings["services"]["services"]}
         self.to_outside, self.answers = split_answers(trace.sent("inside"), to_outside)
@@ -119,6 +121,18 @@ class Result:
 
     def used(self, service):
         return self.services[service]["window"]["used"]
+
+
+def total(workers):
+    """The counters of all workers as those of one; what counts nothing is left out."""
+    sums = {}
+    for worker in workers:
+        for name, value in worker.items():
+            if isinstance(value, dict):
+                sums[name] = total([value, sums[name]] if name in sums else [value])
+            elif isinstance(value, int):
+                sums[name] = sums.get(name, 0) + value
+    return sums
 
 
 def split_answers(received, sent):
@@ -185,7 +199,10 @@ def check_always(result):
         assert words not in result.stderr, result.stderr
     assert result.worker["received"] == len(result.trace)
     assert result.worker["tx_failed"] == 0
-    check_balance(result.worker)
+    for worker in result.workers:
+        check_balance(worker)
+    assert result.worker["handed_in"] == result.worker["handed_out"]
+    assert result.worker["handoff_failed"] == 0
     check_windows(result)
     check_tokens(result)
     check_attempts(result)
@@ -204,7 +221,9 @@ class Gate:
         if "default" not in [tenant["name"] for tenant in tenants]:
             tenants = [{"name": "default"}, *tenants]
         self.settings = {
-            "eal": {"memory": "none", "memory_mib": 128, "main": 0, "workers": [1],
+            "eal": {"memory": "none", "memory_mib": 256, "main": 0,
+                    # more workers than this has CPUs take turns
+                    "workers": [i % 2 for i in range(1, WORKERS + 1)],
                     "idle": "sleep", "clock": "packets"},
             "control": {"socket": self.socket, "period": "50ms"},
             "gates": [{"name": "front", **sides, **(gate or {})}],
@@ -250,7 +269,7 @@ class Gate:
         deadline = time.monotonic() + PLAY_MAX_S
         while time.monotonic() < deadline and self.daemon.poll() is None:
             try:
-                worker, = self.ask("workers")["workers"]
+                worker = total(self.ask("workers")["workers"])
             except (FileNotFoundError, ConnectionRefusedError):
                 time.sleep(0.01)
                 continue

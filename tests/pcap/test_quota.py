@@ -4,7 +4,7 @@
 import pytest
 
 from frames import SERVICE, Tcp, stray
-from gate import US_PER_S, Trace
+from gate import US_PER_S, WORKERS, Trace
 
 DAY = 86400
 YEAR = 365 * DAY
@@ -228,4 +228,4 @@ def test_a_quota_set_live_refills_nothing(gate):
         "at first": 6, "wider": 4, "blocked": 0, "back": 0, "earned": 2, "window": 0}
     assert result.refusals("acme") == {"rate": 6 + 3 + 3 + 2, "share": 3}
     assert result.tenants["acme"]["window"] == {"limit": 11, "used": 12, "peak": 12, "debt": 1}
-    assert result.status["policy"] == {"epoch": 4, "workers": [4]}
+    assert result.status["policy"] == {"epoch": 4, "workers": [4] * WORKERS}

@@ -58,7 +58,8 @@ static void adopt(struct model *m)
     struct policy *policy;
 
     assert_int_equal(policy_create(&spec, &policy), 0);
-    admission_adopt(m->adm, policy, m->now_ns);
+    admission_shared_adopt(m->shared, policy, m->now_ns);
+    admission_adopt(m->adm, policy);
     policy_free(policy);
 }
 
@@ -74,11 +75,11 @@ static void new_windows(struct model *m)
 
 static void start(struct model *m)
 {
-    const struct admission_size size = {TENANTS, SERVICES};
+    const struct admission_size size = {TENANTS, SERVICES, 1};
 
     *m = (struct model){.seed = 42, .ports = {80, 80}};
     m->shared = admission_shared_init(core_memory(admission_shared_bytes(&size)), &size);
-    m->adm = admission_init(core_memory(admission_bytes(&size)), &size, m->shared);
+    m->adm = admission_init(core_memory(admission_bytes(&size)), m->shared, 0);
     for (uint32_t t = 0; t < TENANTS; t++) {
         uint64_t rate = t * 30, burst = t * 5; /* tenant 0 is blocked */
 
@@ -164,7 +165,7 @@ static void check(const struct model *m)
             sum += c->refused[r];
         }
         assert_int_equal(c->attempts, sum);
-        assert_true(admission_attempt_tokens(m->adm, t, m->now_ns) <=
+        assert_true(admission_attempt_tokens(m->shared, &m->tenants[t], m->now_ns) <=
                     (t ? m->tenants[t].attempts.burst + 1 : 0));
     }
     for (uint32_t s = 0; s < SERVICES; s++)

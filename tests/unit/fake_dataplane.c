@@ -308,9 +308,9 @@ void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
     *sum = dp->services[service];
 }
 
-uint64_t dataplane_attempt_tokens(const struct dataplane *dp, uint32_t tenant)
+uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant)
 {
-    return dp->tokens[tenant];
+    return dp->tokens[tenant->id];
 }
 
 const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant)

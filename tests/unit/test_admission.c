@@ -31,13 +31,14 @@ static void adopt(struct gate *g)
     struct policy *policy;
 
     assert_int_equal(policy_create(&spec, &policy), 0);
-    admission_adopt(g->adm, policy, g->now_ns);
+    admission_shared_adopt(g->shared, policy, g->now_ns);
+    admission_adopt(g->adm, policy);
     policy_free(policy); /* it is not kept */
 }
 
 static int open_gate(void **state)
 {
-    const struct admission_size size = {TENANTS, SERVICES};
+    const struct admission_size size = {TENANTS, SERVICES, 1};
     struct gate *g = calloc(1, sizeof(*g));
 
     g->ports = (struct policy_ports){80, 80};
@@ -48,7 +49,7 @@ static int open_gate(void **state)
     for (uint32_t i = 0; i < SERVICES; i++)
         g->services[i] = core_service(i, &g->addresses[i], &g->ports);
     g->shared = admission_shared_init(core_memory(admission_shared_bytes(&size)), &size);
-    g->adm = admission_init(core_memory(admission_bytes(&size)), &size, g->shared);
+    g->adm = admission_init(core_memory(admission_bytes(&size)), g->shared, 0);
     *state = g;
     return 0;
 }
@@ -102,7 +103,7 @@ static uint32_t capacity_used(const struct gate *g, uint32_t service)
 
 static uint64_t tokens(const struct gate *g, uint32_t tenant)
 {
-    return admission_attempt_tokens(g->adm, tenant, g->now_ns);
+    return admission_attempt_tokens(g->shared, &g->tenants[tenant], g->now_ns);
 }
 
 static void complete(struct gate *g, uint32_t tenant, uint32_t service)

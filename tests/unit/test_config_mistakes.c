@@ -339,16 +339,18 @@ static void depth_and_width_are_bounded(void **state)
 
 static void ranges_of_the_machine(void **state)
 {
+    struct settings *settings;
+
     (void)state;
     config_text_refused(REST "\neal = { memory = \"big\"; memory_mib = 63;\nmain = 1024; "
-                             "workers = [1, 2]; };\ncontrol = { socket = \"run/s\";\n"
+                             "workers = []; };\ncontrol = { socket = \"run/s\";\n"
                              "period = \"9ms\"; };\nflows = { max = 1023; fin = \"0ms\";\n"
                              "linger = \"1500us\"; tcp_idle = 60; };",
                         "front.conf:2: eal.memory: \"big\" is not one of its words (auto, huge or "
                         "none)\n"
                         "front.conf:2: eal.memory_mib: 63 is out of range (64..1048576)\n"
                         "front.conf:3: eal.main: 1024 is out of range (0..1023)\n"
-                        "front.conf:3: eal.workers: has 2 elements (1..1 elements)\n"
+                        "front.conf:3: eal.workers: is empty (1..64 elements)\n"
                         "front.conf:4: control.socket: the path must start with /\n"
                         "front.conf:5: control.period: \"9ms\" is out of range (10ms..1s)\n"
                         "front.conf:6: flows.max: 1023 is out of range (1024..16777216)\n"
@@ -357,9 +359,15 @@ static void ranges_of_the_machine(void **state)
                         "ms)\n"
                         "front.conf:7: flows.tcp_idle: 60 is no string in quotes (1ms..24h in "
                         "whole ms)\n");
-    config_text_refused(REST "\neal = { main = 1; };",
-                        "front.conf:2: eal: main and the worker are both CPU 1, each needs its "
-                        "own\n");
+    settings = config_text_accepted(
+        REST "\neal = { main = 1; workers = [1, 2, 2]; };",
+        "front.conf:2: warning: eal: main and worker 0 share CPU 1, give each "
+        "its own\n"
+        "front.conf:2: warning: eal: workers 1 and 2 share CPU 2, give each its "
+        "own\n");
+    assert_int_equal(settings->dataplane.eal.n_workers, 3);
+    assert_int_equal(settings->dataplane.eal.worker_cpus[1], 2);
+    config_free(settings);
 }
 
 static void devices_stand_in_one_place(void **state)

@@ -155,35 +155,35 @@ static void smallest_tables(void **state)
     }
 }
 
-/* The next key at or behind `n` whose hash ends in two zeros: its first line is that of the others,
- * in a table of four lines. */
+/* The next key at or behind `n` whose hash ends in three zeros: its first line is that of the
+ * others, in a table of eight lines. */
 static uint32_t next_colliding(const struct flow_table *table, uint32_t n)
 {
     struct flow_key key = flows_key(n);
 
-    while (flow_hash(table, &key) & 3)
+    while (flow_hash(table, &key) & 7)
         key = flows_key(++n);
     return n;
 }
 
-/* Twenty flows of one first line, so half of them live in their second. Often enough to pass the
+/* Sixteen flows of one first line, so half of them live in their second. Often enough to pass the
  * range of a 16-bit count of them. */
 static void displaced_flows_are_found(void **state)
 {
-    struct flow_table *table = flows_start(20);
-    struct flow *flows[20];
-    uint32_t keys[20], n = 0;
+    struct flow_table *table = flows_start(16);
+    struct flow *flows[16];
+    uint32_t keys[16], n = 0;
 
     (void)state;
-    for (unsigned round = 0; round < 7000; round++) {
-        for (uint32_t i = 0; i < 20; i++, n++) {
+    for (unsigned round = 0; round < 8500; round++) {
+        for (uint32_t i = 0; i < 16; i++, n++) {
             n = keys[i] = next_colliding(table, n);
             flows[i] = flows_insert(table, n);
             assert_non_null(flows[i]);
             assert_ptr_equal(flows_find(table, n), flows[i]);
         }
-        for (uint32_t gone = 0; gone < 20; gone++) {
-            for (uint32_t i = 0; i < 20; i++)
+        for (uint32_t gone = 0; gone < 16; gone++) {
+            for (uint32_t i = 0; i < 16; i++)
                 assert_ptr_equal(flows_find(table, keys[i]), i < gone ? NULL : flows[i]);
             flow_remove(table, flows[gone]);
         }

@@ -160,7 +160,7 @@ static void *work(void *arg)
 
         now_ns += 10000;
         if (policy_epoch(policy) != epoch) {
-            admission_adopt(adm, policy, now_ns);
+            admission_adopt(adm, policy);
             epoch = policy_epoch(policy);
             __atomic_store_n(&l->epoch[id], epoch, __ATOMIC_RELAXED);
         }
@@ -197,9 +197,12 @@ static void *list(void *arg)
         for (uint32_t w = 0; w < WORKERS; w++)
             for (uint32_t t = 0; t < TENANTS; t++) {
                 const struct admission_tenant_counters *c = admission_tenant_counters(l->adm[w], t);
+                struct policy_tenant tenant = core_tenant(t);
+
+                tenant.attempts = core_rate(1000, 1, 10);
 
                 if (__atomic_load_n(&c->admitted, __ATOMIC_RELAXED) == UINT64_MAX ||
-                    admission_attempt_tokens(l->adm[w], t, l->listings * 1000) == UINT64_MAX)
+                    admission_attempt_tokens(l->shared, &tenant, l->listings * 1000) > 11)
                     abort();
             }
         if (window_peak(admission_tenant_window(l->shared, 0)) > WINDOW)
@@ -224,8 +227,10 @@ static void publish_all(struct load *l)
     for (uint64_t epoch = 1; epoch <= POLICIES; epoch++) {
         struct policy *policy = policy_number(epoch);
 
-        while (publication_publish(&l->pub, policy) == -EBUSY)
+        while (!publication_has_room(&l->pub))
             sched_yield();
+        admission_shared_adopt(l->shared, policy, epoch * 100000);
+        assert_int_equal(publication_publish(&l->pub, policy), 0);
         assert_true(l->pub.n_retired <= PUBLICATION_RETIRED_MAX);
         if (epoch % 50 == 0)
             wait_for_workers(l, epoch);
@@ -251,15 +256,16 @@ static void check_sums(const struct admission *adm)
 static void policies_are_swapped_under_load(void **state)
 {
     static struct load l;
-    const struct admission_size size = {TENANTS, 1};
+    const struct admission_size size = {TENANTS, 1, WORKERS};
     struct worker_arg args[WORKERS];
     pthread_t workers[WORKERS], lister;
 
     (void)state;
     assert_int_equal(publication_init(&l.pub, policy_number(0), WORKERS), 0);
     l.shared = admission_shared_init(core_memory(admission_shared_bytes(&size)), &size);
+    admission_shared_adopt(l.shared, publication_read(&l.pub), 0);
     for (uint32_t w = 0; w < WORKERS; w++) {
-        l.adm[w] = admission_init(core_memory(admission_bytes(&size)), &size, l.shared);
+        l.adm[w] = admission_init(core_memory(admission_bytes(&size)), l.shared, w);
         args[w] = (struct worker_arg){&l, w};
         assert_int_equal(pthread_create(&workers[w], NULL, work, &args[w]), 0);
     }

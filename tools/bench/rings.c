@@ -24,6 +24,9 @@ static int open_side(struct side *side, const char *name, const char *device,
                      struct rte_mempool *pool, char *why, size_t why_bytes)
 {
     int node = (int)rte_socket_id();
+    struct owners owners;
+    const struct port_plan plan = {
+        .pool = pool, .owners = &owners, .workers = 1, .numa_node = node};
 
     side->receive = create_ring(name, "rx");
     side->transmit = create_ring(name, "tx");
@@ -33,7 +36,8 @@ static int open_side(struct side *side, const char *name, const char *device,
         return -ENOMEM;
     }
     side->port = (struct port){.device = device, .gate = "bench", .side = name};
-    return port_open(&side->port, pool, node, why, why_bytes);
+    owners_init(&owners, 0x6d5a, 1);
+    return port_open(&side->port, &plan, why, why_bytes);
 }
 
 int rings_open(struct rings *rings, char *why, size_t why_bytes)

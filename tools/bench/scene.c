@@ -106,11 +106,13 @@ static bool create_tables(struct scene *scene, const struct admission_size *ids)
     return true;
 }
 
-static void set_lane(struct scene *scene, enum direction direction, const struct side *from,
-                     const struct side *to)
+static void set_lane(struct scene *scene, enum direction direction, const struct side *from)
 {
-    scene->lanes[direction] = (struct lane){
-        .port = from->port.id, .peer_port = to->port.id, .direction = (uint8_t)direction};
+    scene->lanes[direction] = (struct lane){.port_id = from->port.id,
+                                            .own_port = (uint16_t)direction,
+                                            .peer_port = (uint16_t)!direction,
+                                            .direction = (uint8_t)direction};
+    scene->outlets[direction] = (struct outlet){.port_id = from->port.id};
 }
 
 static void start_worker(struct scene *scene, const struct admission_size *ids)
@@ -120,19 +122,23 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
 
     for (unsigned i = 0; i < 4; i++)
         seed[i] = next_random(&state);
-    w->admission = admission_init(scene->admission_memory, ids,
-                                  admission_shared_init(scene->shared_memory, ids));
+    struct admission_shared *shared = admission_shared_init(scene->shared_memory, ids);
+
+    w->admission = admission_init(scene->admission_memory, shared, 0);
     w->flows = flow_table_init(scene->flow_memory, table_size(scene->plan.flows), seed);
-    w->lanes = scene->lanes;
-    w->n_lanes = DIRECTION_MAX;
+    w->all_lanes = scene->lanes;
+    w->outlets = scene->outlets;
+    w->n_ports = DIRECTION_MAX;
+    w->n_workers = 1;
     w->timeouts = &scene->timeouts;
     w->burst.worker = w;
     w->burst.policy = scene->policy;
     w->burst.now_ns = START_NS;
     w->burst.now_ms = flow_table_tick(w->flows, START_NS);
-    admission_adopt(w->admission, scene->policy, START_NS);
-    set_lane(scene, DIRECTION_IN, &scene->rings->outside, &scene->rings->inside);
-    set_lane(scene, DIRECTION_OUT, &scene->rings->inside, &scene->rings->outside);
+    admission_shared_adopt(shared, scene->policy, START_NS);
+    admission_adopt(w->admission, scene->policy);
+    set_lane(scene, DIRECTION_IN, &scene->rings->outside);
+    set_lane(scene, DIRECTION_OUT, &scene->rings->inside);
 }
 
 static void spend_attempts(struct scene *scene)
@@ -197,7 +203,7 @@ void scene_forget_flows(struct scene *scene)
 
 struct scene *scene_open(const struct scene_plan *plan, struct rings *rings)
 {
-    const struct admission_size ids = {plan->tenants, 1};
+    const struct admission_size ids = {plan->tenants, 1, 1};
     struct scene *scene = calloc(1, sizeof(*scene));
 
     if (!scene)

@@ -23,6 +23,7 @@ struct scene {
     struct rings *rings;
     struct worker *worker;
     struct lane lanes[DIRECTION_MAX];
+    struct outlet outlets[DIRECTION_MAX]; /* one for each side's port */
     struct flow_timeouts timeouts;
     struct policy *policy;
     uint32_t *order; /* of visits: numbers of flows */

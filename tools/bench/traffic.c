@@ -56,16 +56,16 @@ static void swap_macs(struct rte_mbuf *m)
     ether->src_addr = to;
 }
 
-static unsigned swap_burst(const struct lane *lane)
+static unsigned swap_burst(const struct lane *lane, const struct outlet *outlet)
 {
     struct rte_mbuf *mbufs[BURST_MAX];
-    uint16_t n = rte_eth_rx_burst(lane->port, lane->queue, mbufs, BURST_MAX), sent;
+    uint16_t n = rte_eth_rx_burst(lane->port_id, lane->queue, mbufs, BURST_MAX), sent;
 
     for (unsigned i = 0; i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
     for (unsigned i = 0; i < n; i++)
         swap_macs(mbufs[i]);
-    sent = n ? rte_eth_tx_burst(lane->peer_port, lane->peer_queue, mbufs, n) : 0;
+    sent = n ? rte_eth_tx_burst(outlet->port_id, outlet->queue, mbufs, n) : 0;
     if (unlikely(sent < n))
         rte_pktmbuf_free_bulk(&mbufs[sent], (unsigned)(n - sent));
     return sent;
@@ -76,7 +76,7 @@ void traffic_swap_macs(struct scene *scene, unsigned n)
     unsigned sent;
 
     for (unsigned done = 0; done < n; done += sent) {
-        sent = swap_burst(&scene->lanes[DIRECTION_IN]);
+        sent = swap_burst(&scene->lanes[DIRECTION_IN], &scene->outlets[DIRECTION_OUT]);
         if (sent == 0)
             return;
     }

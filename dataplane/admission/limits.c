@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a policy to what admission works with: pools when it is published, leases when a worker
+ * takes it over.
+ */
+#include <string.h>
+
+#include "dataplane/admission/state.h"
+
+/* -- rates -- */
+
+/* A rate out of range cannot come from a checked configuration; it blocks rather than opens. */
+static struct bucket_rate rate_of_events(const struct quota_rate *quota)
+{
+    struct bucket_rate rate;
+
+    if (quota->unlimited)
+        bucket_rate_unlimited(&rate);
+    else if (!bucket_rate_events(&rate, quota->amount, quota->period_s, quota->burst))
+        bucket_rate_events(&rate, 0, 1, 0);
+    return rate;
+}
+
+static struct bucket_rate rate_of_bits(const struct quota_rate *quota)
+{
+    struct bucket_rate rate;
+
+    if (quota->unlimited)
+        bucket_rate_unlimited(&rate);
+    else if (!bucket_rate_bytes(&rate, quota->amount / 8, quota->burst))
+        bucket_rate_bytes(&rate, 0, 0);
+    return rate;
+}
+
+static enum period_index period_index(const struct quota_rate *quota)
+{
+    switch (quota->period_s) {
+    case 60:
+        return PERIOD_MINUTE;
+    case 3600:
+        return PERIOD_HOUR;
+    case 86400:
+        return PERIOD_DAY;
+    default:
+        return PERIOD_SECOND;
+    }
+}
+
+/* -- pools, when a policy is published -- */
+
+/* A bucket whose rate is `from`, then `to`; NULL stands for a name that is new. */
+struct rate_change {
+    const struct bucket_rate *from, *to;
+    struct pool *from_pool, *to_pool;
+};
+
+/* Tokens in a pool go on as they are; only another period needs other credits for them. */
+static void move_pool(const struct rate_change *change, uint64_t now_ns)
+{
+    struct bucket bucket = {.last_ns = now_ns};
+    int64_t level;
+
+    if (change->from->cap > 0)
+        pool_refill(change->from_pool, change->from, now_ns);
+    if (change->from_pool == change->to_pool && change->from->cap > 0 && change->to->cap > 0)
+        return;
+    /* Who still works with the old policy finds nothing there. */
+    level = __atomic_exchange_n(&change->from_pool->level, 0, __ATOMIC_ACQ_REL);
+    bucket.level = change->from->cap > 0 && level > 0 ? (uint64_t)level : 0;
+    bucket_rebase(&bucket, change->from, change->to, now_ns);
+    pool_init(change->to_pool, change->to, now_ns);
+    __atomic_store_n(&change->to_pool->level, (int64_t)bucket.level, __ATOMIC_RELEASE);
+}
+
+static void change_pool(const struct rate_change *change, uint64_t now_ns)
+{
+    if (!change->from)
+        pool_init(change->to_pool, change->to, now_ns);
+    else if (memcmp(change->from, change->to, sizeof(*change->to)) != 0)
+        move_pool(change, now_ns);
+}
+
+/* `rate` is what has been in force, and becomes what will be. */
+static void change_events(struct pool pools[PERIOD_MAX], struct quota_rate *rate,
+                          const struct quota_rate *to, bool seen, uint64_t now_ns)
+{
+    struct bucket_rate old = rate_of_events(rate), new = rate_of_events(to);
+    const struct rate_change change = {.from = seen ? &old : NULL,
+                                       .to = &new,
+                                       .from_pool = &pools[period_index(rate)],
+                                       .to_pool = &pools[period_index(to)]};
+
+    change_pool(&change, now_ns);
+    *rate = *to;
+}
+
+static void change_bits(struct pool *pool, struct quota_rate *rate, const struct quota_rate *to,
+                        bool seen, uint64_t now_ns)
+{
+    struct bucket_rate old = rate_of_bits(rate), new = rate_of_bits(to);
+    const struct rate_change change = {
+        .from = seen ? &old : NULL, .to = &new, .from_pool = pool, .to_pool = pool};
+
+    change_pool(&change, now_ns);
+    *rate = *to;
+}
+
+static void change_tenant(struct tenant_pools *pools, const struct policy_tenant *tenant,
+                          uint64_t now_ns)
+{
+    change_events(pools->attempts, &pools->attempts_rate, &tenant->attempts, pools->seen, now_ns);
+    change_events(pools->packets, &pools->packets_rate, &tenant->packets, pools->seen, now_ns);
+    change_bits(&pools->bits, &pools->bits_rate, &tenant->bits, pools->seen, now_ns);
+    pools->seen = true;
+}
+
+static void change_service(struct service_pools *pools, const struct policy_service *service,
+                           uint64_t now_ns)
+{
+    change_events(pools->refusals, &pools->refusals_rate, &service->refuse_rate, pools->seen,
+                  now_ns);
+    pools->seen = true;
+}
+
+void admission_shared_adopt(struct admission_shared *shared, const struct policy *policy,
+                            uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < policy_tenant_count(policy); i++) {
+        const struct policy_tenant *tenant = policy_tenant(policy, i);
+
+        if (tenant->id < shared->size.n_tenants)
+            change_tenant(&shared->tenants[tenant->id], tenant, now_ns);
+    }
+    for (uint32_t i = 0; i < policy_service_count(policy); i++) {
+        const struct policy_service *service = policy_service(policy, i);
+
+        if (service->id < shared->size.n_services)
+            change_service(&shared->services[service->id], service, now_ns);
+    }
+}
+
+/* -- leases, when a worker takes the policy over -- */
+
+static void set_lease(struct lease *lease, struct pool **pool, struct pool *to,
+                      const struct bucket_rate *rate, uint32_t quantum)
+{
+    if (*pool == to && memcmp(&lease->rate, rate, sizeof(*rate)) == 0)
+        return;
+    if (*pool == to)
+        lease_return(lease, to);
+    /* What was leased from a pool of another period is forgotten with it. */
+    *lease = (struct lease){.rate = *rate, .quantum = quantum, .generation = lease->generation};
+    *pool = to;
+}
+
+static void adopt_tenant(struct admission *adm, const struct policy_tenant *tenant)
+{
+    struct tenant_state *t = &adm->tenants[tenant->id];
+    struct tenant_pools *pools = &adm->shared->tenants[tenant->id];
+    struct bucket_rate attempts = rate_of_events(&tenant->attempts);
+    struct bucket_rate packets = rate_of_events(&tenant->packets);
+    struct bucket_rate bits = rate_of_bits(&tenant->bits);
+    uint32_t workers = adm->size.n_workers;
+
+    set_lease(&t->attempts, &t->attempts_pool, &pools->attempts[period_index(&tenant->attempts)],
+              &attempts, lease_quantum_events(&attempts, workers));
+    set_lease(&t->packets, &t->packets_pool, &pools->packets[period_index(&tenant->packets)],
+              &packets, lease_quantum_events(&packets, workers));
+    set_lease(&t->bits, &t->bits_pool, &pools->bits, &bits, lease_quantum_bytes(&bits, workers));
+    t->metered = !tenant->packets.unlimited || !tenant->bits.unlimited;
+    t->window = tenant->window;
+}
+
+static void adopt_service(struct admission *adm, const struct policy_service *service)
+{
+    struct service_state *s = &adm->services[service->id];
+    struct bucket_rate rate = rate_of_events(&service->refuse_rate);
+
+    set_lease(&s->refusals, &s->refusals_pool,
+              &adm->shared->services[service->id].refusals[period_index(&service->refuse_rate)],
+              &rate, lease_quantum_events(&rate, adm->size.n_workers));
+    s->answers = service->refusal != REFUSAL_DROP;
+    s->window = service->window;
+}
+
+void admission_adopt(struct admission *adm, const struct policy *policy)
+{
+    for (uint32_t i = 0; i < policy_tenant_count(policy); i++)
+        if (policy_tenant(policy, i)->id < adm->size.n_tenants)
+            adopt_tenant(adm, policy_tenant(policy, i));
+    for (uint32_t i = 0; i < policy_service_count(policy); i++)
+        if (policy_service(policy, i)->id < adm->size.n_services)
+            adopt_service(adm, policy_service(policy, i));
+}
+
+uint64_t admission_attempt_tokens(const struct admission_shared *shared,
+                                  const struct policy_tenant *tenant, uint64_t now_ns)
+{
+    struct bucket_rate rate = rate_of_events(&tenant->attempts);
+    const struct pool *pool =
+        &shared->tenants[tenant->id].attempts[period_index(&tenant->attempts)];
+    int64_t level = __atomic_load_n(&pool->level, __ATOMIC_RELAXED);
+    struct bucket bucket = {.level = level > 0 ? (uint64_t)level : 0,
+                            .last_ns = __atomic_load_n(&pool->last_ns, __ATOMIC_RELAXED)};
+    uint64_t tokens = bucket_tokens(&bucket, &rate, now_ns);
+    uint64_t leased = (uint64_t)__atomic_load_n(&pool->outstanding, __ATOMIC_RELAXED);
+    uint64_t most = rate.cost ? rate.cap / rate.cost : 0;
+
+    return tokens + leased < most ? tokens + leased : most;
+}

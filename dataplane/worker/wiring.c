@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/worker/wiring.h"
+
+/* -- lanes: each device of one side forwards to a device of the other, by turns -- */
+
+static void init_control(struct lane *lane, const struct quota_rate *control)
+{
+    if (control->unlimited)
+        bucket_rate_unlimited(&lane->control_rate);
+    else
+        bucket_rate_events(&lane->control_rate, control->amount, control->period_s, control->burst);
+    for (int kind = 0; kind < CONTROL_KINDS; kind++)
+        bucket_init(&lane->control[kind], &lane->control_rate, 0);
+}
+
+/* Indices of a gate's ports: outside from `first`, inside from `first` + n[DIRECTION_IN]. */
+struct gate_ports {
+    uint16_t first;
+    uint16_t n[DIRECTION_MAX]; /* ports from which packets travel in that direction */
+};
+
+static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum direction direction,
+                      const struct quota_rate *control)
+{
+    uint16_t n_outside = gate->n[DIRECTION_IN], n_inside = gate->n[DIRECTION_OUT];
+    uint16_t outside = gate->first, inside = (uint16_t)(outside + n_outside);
+    bool in = direction == DIRECTION_IN;
+
+    for (uint16_t i = 0; i < gate->n[direction]; i++) {
+        uint16_t own = (uint16_t)((in ? outside : inside) + i);
+        uint16_t peer = (uint16_t)(in ? inside + i % n_inside : outside + i % n_outside);
+
+        for (uint16_t q = 0; q < dp->ports[own].rx_queues && dp->n_lanes < LANES_MAX; q++) {
+            struct lane *lane = &dp->lanes[dp->n_lanes];
+
+            *lane = (struct lane){.port_id = dp->ports[own].id,
+                                  .queue = q,
+                                  .index = (uint16_t)dp->n_lanes++,
+                                  .own_port = own,
+                                  .peer_port = peer,
+                                  .direction = (uint8_t)direction};
+            init_control(lane, control);
+        }
+    }
+}
+
+static void init_lanes(struct dataplane *dp)
+{
+    struct gate_ports ports = {.first = 0};
+
+    for (uint32_t g = 0; g < dp->settings->n_gates; g++) {
+        const struct gate_settings *gate = &dp->settings->gates[g];
+
+        ports.n[DIRECTION_IN] = (uint16_t)gate->outside.n_devices;
+        ports.n[DIRECTION_OUT] = (uint16_t)gate->inside.n_devices;
+        add_lanes(dp, &ports, DIRECTION_IN, &gate->control);
+        add_lanes(dp, &ports, DIRECTION_OUT, &gate->control);
+        ports.first = (uint16_t)(ports.first + ports.n[DIRECTION_IN] + ports.n[DIRECTION_OUT]);
+    }
+}
+
+/* -- who polls -- */
+
+static void deal_lanes(struct dataplane *dp)
+{
+    uint32_t turn = 0;
+
+    for (uint32_t i = 0; i < dp->n_lanes; i++) {
+        struct lane *lane = &dp->lanes[i];
+        bool single = dp->ports[lane->own_port].rx_queues == 1;
+        struct worker *w = dp->workers[(single ? turn++ : lane->queue) % dp->n_workers];
+
+        lane->poller = (uint16_t)w->index;
+        w->lanes[w->n_lanes++] = lane;
+    }
+}
+
+/* -- who sends -- */
+
+static uint16_t poller_of(const struct dataplane *dp, uint16_t port, uint16_t queue)
+{
+    for (uint32_t i = 0; i < dp->n_lanes; i++)
+        if (dp->lanes[i].own_port == port &&
+            dp->lanes[i].queue == queue % dp->ports[port].rx_queues)
+            return dp->lanes[i].poller;
+    return 0;
+}
+
+static void init_outlet(const struct dataplane *dp, struct worker *w, uint16_t port)
+{
+    const struct port *p = &dp->ports[port];
+    struct outlet *outlet = &w->outlets[port];
+    uint16_t queue = (uint16_t)(w->index % p->tx_queues);
+
+    *outlet = (struct outlet){.port_id = p->id, .queue = queue, .owner = (uint16_t)w->index};
+    if (p->tx_queues >= dp->n_workers)
+        return;
+    /* A queue has one sender. Does this worker have one of the few? */
+    for (queue = 0; queue < p->tx_queues; queue++)
+        if (poller_of(dp, port, queue) == w->index) {
+            outlet->queue = queue;
+            return;
+        }
+    outlet->owner = poller_of(dp, port, (uint16_t)(w->index % p->tx_queues));
+}
+
+void wiring_connect(struct dataplane *dp)
+{
+    init_lanes(dp);
+    deal_lanes(dp);
+    for (uint32_t i = 0; i < dp->n_workers; i++)
+        for (uint16_t port = 0; port < dp->n_ports; port++)
+            init_outlet(dp, dp->workers[i], port);
+    for (uint32_t i = 0; i < dp->n_workers; i++)
+        dp->workers[i]->n_all_lanes = dp->n_lanes;
+}
