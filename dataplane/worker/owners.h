@@ -6,9 +6,9 @@
  * key hashes every 16-bit word of the tuple alike, so the hash of a tuple is that of the
  * exclusive-or of its words: equal for both directions, and two table reads here. A NIC given the
  * same key and the same table delivers packets to their owner by itself; where it cannot, they are
- * handed over. The word is drawn at start, so nobody outside can tell who owns which flow. But tuples
- * of one exclusive-or have one owner under any word: who may choose source addresses and ports
- * freely can load a single worker, as with any symmetric hash of a NIC. Source: Woo and Park,
+ * handed over. The word is drawn at start, so nobody outside can tell who owns which flow. But
+ * tuples of one exclusive-or have one owner under any word: who may choose source addresses and
+ * ports freely can load a single worker, as with any symmetric hash of a NIC. Source: Woo and Park,
  * "Scalable TCP Session Monitoring with Symmetric Receive-side Scaling" (2012).
  *
  * Immutable after owners_init(); any thread.
