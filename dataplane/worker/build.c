@@ -42,6 +42,7 @@ static void connect_worker(struct dataplane *dp, struct worker *w)
     w->timeouts = &dp->settings->timeouts;
     w->publication = &dp->publication;
     w->stop = &dp->stop;
+    w->passed = dp->passed;
     w->idle = dp->settings->eal.idle;
     w->replay = dp->settings->eal.clock == CLOCK_PACKETS ? &dp->replay : NULL;
     w->adopted_epoch = UINT64_MAX; /* of no policy: the first one is adopted in the first loop */

@@ -79,6 +79,13 @@ struct handbox {
     struct rte_mbuf *mbufs[BURST_MAX];
 };
 
+/* On their way out workers wait for each other, so that nothing is left between them. */
+enum stop_stage {
+    STOP_RECEIVED, /* takes nothing more from its queues: nobody gets more to judge from it */
+    STOP_JUDGED,   /* has judged what it was handed: nobody gets more to send from it */
+    STOP_STAGES,
+};
+
 /* Everything of one worker. Control reads what is marked published. */
 struct worker {
     /* the owner's */
@@ -102,6 +109,7 @@ struct worker {
     const struct flow_timeouts *timeouts;
     struct publication *publication;
     const bool *stop; /* atomic, set by control */
+    uint32_t *passed; /* how many workers are beyond each stop_stage; atomic, everybody's */
     enum idle_mode idle;
     /* published: one writer, relaxed stores */
     struct worker_counters counters __rte_cache_aligned;

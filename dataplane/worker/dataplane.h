@@ -36,7 +36,8 @@ struct dataplane {
     bool huge;
     bool has_policy;
     bool running;
-    bool stop; /* atomic */
+    bool stop;                    /* atomic */
+    uint32_t passed[STOP_STAGES]; /* atomic */
 };
 
 /* Allocates the workers and their tables, each on its node. 0 or -errno; dataplane_destroy() frees

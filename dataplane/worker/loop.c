@@ -61,13 +61,18 @@ static unsigned poll_handed(struct worker *w)
     return w->n_workers > 1 ? journey_run_handed(&w->burst) + outlet_send_handed(w) : 0;
 }
 
+static void look_at_clock(struct worker *w, uint64_t cycles)
+{
+    set_time(w, clock_ns(w->clock, cycles));
+    publish_time(w);
+    take_policy(w);
+}
+
 static unsigned poll_lanes(struct worker *w, uint64_t cycles)
 {
     unsigned n = 0;
 
-    set_time(w, clock_ns(w->clock, cycles));
-    publish_time(w);
-    take_policy(w);
+    look_at_clock(w, cycles);
     for (uint32_t i = 0; i < w->n_lanes; i++)
         n += journey_run(&w->burst, w->lanes[i]);
     n += poll_handed(w);
@@ -156,7 +161,23 @@ static void idle(struct worker *w)
     publication_wake(w->publication, w->index);
 }
 
-/* Until nothing has come for a while: other workers may still hand something over. */
+/* -- the end -- */
+
+/* Does what others ask for until all have passed the stage. */
+static void pass_together(struct worker *w, enum stop_stage stage)
+{
+    __atomic_fetch_add(&w->passed[stage], 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&w->passed[stage], __ATOMIC_ACQUIRE) < w->n_workers) {
+        if (w->replay)
+            follow_time(w);
+        else
+            look_at_clock(w, rte_rdtsc());
+        if (poll_handed(w) == 0)
+            idle(w);
+    }
+}
+
+/* Its own queues until they are quiet for a while; then what workers have handed each other. */
 static void drain(struct worker *w)
 {
     unsigned quiet = 0;
@@ -166,6 +187,14 @@ static void drain(struct worker *w)
 
         quiet = n ? 0 : quiet + 1;
     }
+    if (w->n_workers == 1)
+        return;
+    pass_together(w, STOP_RECEIVED);
+    while (journey_run_handed(&w->burst) > 0)
+        ;
+    pass_together(w, STOP_JUDGED);
+    while (outlet_send_handed(w) > 0)
+        ;
 }
 
 int worker_loop(void *arg)
