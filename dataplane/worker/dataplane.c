@@ -94,8 +94,10 @@ static int build(struct dataplane *dp, char *why, size_t why_bytes)
     err = build_workers(dp);
     if (err)
         return fail(err, "cannot build the workers' tables", why, why_bytes);
-    wiring_connect(dp);
-    return 0;
+    err = wiring_connect(dp);
+    return err ? fail(err, "the devices have more receive queues than can be polled", why,
+                      why_bytes)
+               : 0;
 }
 
 int dataplane_create(const struct dataplane_settings *settings, const struct admission_size *ids,
@@ -131,12 +133,19 @@ int dataplane_create(const struct dataplane_settings *settings, const struct adm
 
 int dataplane_start(struct dataplane *dp)
 {
+    uint32_t launched = 0;
     int err = 0;
 
-    for (uint32_t i = 0; !err && i < dp->n_workers; i++) {
-        err = rte_eal_remote_launch(worker_loop, dp->workers[i], EAL_WORKER_LCORE(i));
-        dp->running |= err == 0;
+    while (launched < dp->n_workers) {
+        err = rte_eal_remote_launch(worker_loop, dp->workers[launched], EAL_WORKER_LCORE(launched));
+        if (err)
+            break;
+        launched++;
     }
+    dp->running = launched > 0;
+    for (uint32_t stage = 0; stage < STOP_STAGES;
+         stage++) /* nobody waits for those who never ran */
+        __atomic_fetch_add(&dp->passed[stage], dp->n_workers - launched, __ATOMIC_RELEASE);
     return err;
 }
 

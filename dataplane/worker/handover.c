@@ -28,12 +28,15 @@ static struct rte_ring *create(const char *kind, uint32_t worker, uint32_t size,
 
 int inbox_create(struct inbox *inbox, uint32_t worker, uint32_t size, int numa_node)
 {
+    int err;
+
     inbox->judge = create("judge", worker, size, numa_node);
     inbox->send = create("send", worker, size, numa_node);
     if (inbox->judge && inbox->send)
         return 0;
+    err = -rte_errno;
     inbox_destroy(inbox);
-    return -rte_errno;
+    return err;
 }
 
 static void destroy(struct rte_ring *ring)

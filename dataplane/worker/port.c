@@ -52,15 +52,20 @@ static bool has_fixed_queues(const char *device)
     return false;
 }
 
-static void choose_queues(struct port *port, const struct rte_eth_dev_info *info, uint32_t workers)
+/* NULL, or why the device cannot be used. */
+static const char *choose_queues(struct port *port, const struct rte_eth_dev_info *info,
+                                 uint32_t workers)
 {
     uint32_t most = has_fixed_queues(port->device) ? PORT_QUEUES_MAX : workers;
 
+    if (most == PORT_QUEUES_MAX && info->max_rx_queues > most)
+        return "was created with more than 64 receive queues";
     port->rx_queues = (uint16_t)RTE_MIN(info->max_rx_queues, most);
     port->tx_queues = (uint16_t)RTE_MIN(info->max_tx_queues, most);
+    return port->rx_queues && port->tx_queues ? NULL : "has no receive or no transmit queue";
 }
 
-/* RSS under the owners' key, for drivers that take a key of a length we have. */
+/* RSS under the owners' key, for drivers that say they take a key of a length we have. */
 static void choose_rss(const struct port *port, const struct rte_eth_dev_info *info,
                        const struct owners *owners, struct rte_eth_conf *conf)
 {
@@ -109,7 +114,19 @@ static int setup_queues(struct port *port, const struct port_plan *plan)
     return err;
 }
 
-static int start(struct port *port, const struct port_plan *plan)
+/* Spreading is welcome, not needed: a driver that refuses it is asked without. */
+static int configure(const struct port *port, struct rte_eth_conf *conf)
+{
+    int err = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, conf);
+
+    if (!err || conf->rxmode.mq_mode == RTE_ETH_MQ_RX_NONE)
+        return err;
+    *conf = (struct rte_eth_conf){.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+    return rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, conf);
+}
+
+/* On failure *what says what is wrong with the device, where there is more to say. */
+static int start(struct port *port, const struct port_plan *plan, const char **what)
 {
     struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
     struct rte_eth_dev_info info;
@@ -117,9 +134,11 @@ static int start(struct port *port, const struct port_plan *plan)
 
     if (err)
         return err;
-    choose_queues(port, &info, plan->workers);
+    *what = choose_queues(port, &info, plan->workers);
+    if (*what)
+        return -ENOTSUP;
     choose_rss(port, &info, plan->owners, &conf);
-    err = rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, &conf);
+    err = configure(port, &conf);
     if (!err)
         err = setup_queues(port, plan);
     if (!err)
@@ -149,12 +168,13 @@ static void advise(const struct port *port, const struct port_plan *plan)
 int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes)
 {
     int err = find_port(port, why, why_bytes);
+    const char *what = NULL;
 
     if (err)
         return err;
-    err = start(port, plan);
+    err = start(port, plan, &what);
     if (err)
-        return fail(port, "cannot be set up", err, why, why_bytes);
+        return fail(port, what ? what : "cannot be set up", err, why, why_bytes);
     /* A gate is transparent: it takes what is addressed to others. Drivers without the switch
      * (rings, files) receive everything anyhow. */
     err = rte_eth_promiscuous_enable(port->id);

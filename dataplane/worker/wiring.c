@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/worker/wiring.h"
 
+#include <errno.h>
+
 /* -- lanes: each device of one side forwards to a device of the other, by turns -- */
 
 static void init_control(struct lane *lane, const struct quota_rate *control)
@@ -30,7 +32,7 @@ static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum 
         uint16_t own = (uint16_t)((in ? outside : inside) + i);
         uint16_t peer = (uint16_t)(in ? inside + i % n_inside : outside + i % n_outside);
 
-        for (uint16_t q = 0; q < dp->ports[own].rx_queues && dp->n_lanes < LANES_MAX; q++) {
+        for (uint16_t q = 0; q < dp->ports[own].rx_queues; q++) {
             struct lane *lane = &dp->lanes[dp->n_lanes];
 
             *lane = (struct lane){.port_id = dp->ports[own].id,
@@ -42,6 +44,15 @@ static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum 
             init_control(lane, control);
         }
     }
+}
+
+static bool lanes_fit(const struct dataplane *dp)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < dp->n_ports; i++)
+        n += dp->ports[i].rx_queues;
+    return n <= LANES_MAX;
 }
 
 static void init_lanes(struct dataplane *dp)
@@ -104,8 +115,10 @@ static void init_outlet(const struct dataplane *dp, struct worker *w, uint16_t p
     outlet->owner = poller_of(dp, port, (uint16_t)(w->index % p->tx_queues));
 }
 
-void wiring_connect(struct dataplane *dp)
+int wiring_connect(struct dataplane *dp)
 {
+    if (!lanes_fit(dp))
+        return -E2BIG;
     init_lanes(dp);
     deal_lanes(dp);
     for (uint32_t i = 0; i < dp->n_workers; i++)
@@ -113,4 +126,5 @@ void wiring_connect(struct dataplane *dp)
             init_outlet(dp, dp->workers[i], port);
     for (uint32_t i = 0; i < dp->n_workers; i++)
         dp->workers[i]->n_all_lanes = dp->n_lanes;
+    return 0;
 }

@@ -14,8 +14,9 @@
  * Queue q of a device with several queues is polled by worker q % workers, which is where a device
  * that spreads as owners.h does puts the flows of that worker; devices with one queue are dealt out
  * in turn. A worker sends through a queue of its own where there are enough; else the one who polls
- * the port's receive queue of that number sends for it.
+ * the port's receive queue of that number sends for it. 0, or -E2BIG with more than LANES_MAX
+ * receive queues in all.
  */
-void wiring_connect(struct dataplane *dp);
+int wiring_connect(struct dataplane *dp);
 
 #endif
