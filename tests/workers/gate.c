@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/workers/gate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <rte_eal.h>
+#include <rte_eth_ring.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/core.h"
+#include "tests/workers/instrumented.h"
+#include "tests/workers/traffic.h"
+
+struct gate gate = {
+    .rings = {[DIRECTION_IN] = {.n_receive = 4, .n_transmit = 2},
+              [DIRECTION_OUT] = {.n_receive = 2, .n_transmit = 4}},
+};
+
+/* -- devices: the gate asks EAL for them by name, and finds ours -- */
+
+static bool create_rings(const char *name, struct rte_ring **rings, unsigned n)
+{
+    char full[RTE_RING_NAMESIZE];
+
+    for (unsigned q = 0; q < n; q++) {
+        snprintf(full, sizeof(full), "%s_%u", name, q);
+        rings[q] = rte_ring_create(full, RING_PACKETS, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+        if (!rings[q])
+            return false;
+    }
+    return true;
+}
+
+static bool create_device(const char *name, struct device_rings *rings)
+{
+    char receive[16], transmit[16];
+
+    snprintf(receive, sizeof(receive), "%s_rx", name);
+    snprintf(transmit, sizeof(transmit), "%s_tx", name);
+    return create_rings(receive, rings->receive, rings->n_receive) &&
+           create_rings(transmit, rings->transmit, rings->n_transmit) &&
+           rte_eth_from_rings(name, rings->receive, rings->n_receive, rings->transmit,
+                              rings->n_transmit, 0) >= 0;
+}
+
+int __real_rte_eal_init(int argc, char **argv);
+int __wrap_rte_eal_init(int argc, char **argv);
+
+int __wrap_rte_eal_init(int argc, char **argv)
+{
+    int kept = 0, err;
+
+    for (int i = 0; i < argc; i++)
+        if (strncmp(argv[i], "--vdev=", strlen("--vdev=")) != 0)
+            argv[kept++] = argv[i];
+    argv[kept] = NULL;
+    err = __real_rte_eal_init(kept, argv);
+    if (err >= 0 && (!create_device("outside", &gate.rings[DIRECTION_IN]) ||
+                     !create_device("inside", &gate.rings[DIRECTION_OUT])))
+        err = -1;
+    return err;
+}
+
+/* -- policy -- */
+
+static struct quota_rate capped_rate(uint64_t epoch)
+{
+    if (epoch % 8 == 7) /* other credits, so another pool */
+        return core_rate(60 * CAPPED_RATE / 2, 60, CAPPED_BURST / 2);
+    return epoch % 2 ? core_rate(CAPPED_RATE / 2, 1, CAPPED_BURST / 2)
+                     : core_rate(CAPPED_RATE, 1, CAPPED_BURST);
+}
+
+struct policy *gate_policy(uint64_t epoch)
+{
+    struct address address = core_address(TRAFFIC_SERVICE);
+    struct policy_ports ports = {TRAFFIC_PORT, TRAFFIC_PORT};
+    struct policy_tenant tenants[TENANTS] = {core_tenant(TENANT_OPEN), core_tenant(TENANT_CAPPED)};
+    struct policy_service service = core_service(0, &address, &ports);
+    struct policy_prefix prefix = core_prefix(TRAFFIC_CAPPED_NETWORK, 9, TENANT_CAPPED);
+    struct policy_spec spec = {.tenants = tenants,
+                               .services = &service,
+                               .prefixes = &prefix,
+                               .n_tenants = TENANTS,
+                               .n_services = 1,
+                               .n_prefixes = 1,
+                               .default_tenant = TENANT_OPEN,
+                               .epoch = epoch};
+    struct policy *policy;
+
+    service.window = SERVICE_WINDOW;
+    tenants[TENANT_CAPPED].attempts = capped_rate(epoch);
+    assert_int_equal(policy_create(&spec, &policy), 0);
+    return policy;
+}
+
+/* -- life -- */
+
+/* The workers share the first two CPUs that this process may use. */
+static void choose_cpus(struct eal_settings *eal)
+{
+    cpu_set_t allowed;
+    uint32_t cpus[2], n = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    for (uint32_t cpu = 0; n < 2 && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed))
+            cpus[n++] = cpu;
+    eal->main_cpu = cpus[0];
+    for (uint32_t i = 0; i < WORKERS; i++)
+        eal->worker_cpus[i] = cpus[(i + 1) % n];
+}
+
+void gate_open(void)
+{
+    const struct admission_size ids = {.n_tenants = TENANTS, .n_services = 1, .n_workers = WORKERS};
+    char why[512] = "";
+
+    gate.settings = (struct dataplane_settings){
+        .eal = {.memory = MEMORY_NONE,
+                .memory_mib = 512,
+                .n_workers = WORKERS,
+                .idle = IDLE_SLEEP,
+                .clock = CLOCK_TSC,
+                .extra = INSTRUMENTED_EAL_ARGUMENTS},
+        .n_gates = 1,
+        .gates = {{.name = "rings",
+                   .outside = {1, {"net_ring_outside"}},
+                   .inside = {1, {"net_ring_inside"}},
+                   .control = core_rate(1000, 1, 100)}},
+        .flows_max = 262144,
+        .timeouts = {.embryonic_ms = 100,
+                     .tcp_idle_ms = 200,
+                     .udp_idle_ms = 100,
+                     .fin_ms = 50,
+                     .linger_ms = 50},
+    };
+    choose_cpus(&gate.settings.eal);
+    if (dataplane_create(&gate.settings, &ids, gate_policy(0), &gate.dp, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
+    gate.started_ns = dataplane_now_ns(gate.dp);
+    for (unsigned port = 0; port < 2; port++)
+        instrumented_port(gate.dp->ports[port].id, &gate.rings[port]);
+}
+
+struct worker_counters gate_counters(void)
+{
+    struct worker_counters sum = {0};
+
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        struct worker_view view;
+        uint64_t *to = (uint64_t *)&sum;
+
+        dataplane_worker_view(gate.dp, w, &view);
+        for (unsigned i = 0; i < sizeof(sum) / sizeof(*to); i++)
+            to[i] += ((const uint64_t *)&view.counters)[i];
+    }
+    return sum;
+}
+
+uint64_t gate_slots(void)
+{
+    uint64_t slots = 0;
+
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        struct worker_view view;
+
+        dataplane_worker_view(gate.dp, w, &view);
+        slots += view.slots;
+    }
+    return slots;
+}
+
+bool gate_balanced(uint32_t worker)
+{
+    struct worker_view view;
+    const struct worker_counters *c = &view.counters;
+    uint64_t out;
+
+    dataplane_worker_view(gate.dp, worker, &view);
+    out = c->answered + c->tx_failed + c->handed_out + c->handoff_failed + view.held;
+    for (unsigned i = 0; i < PASS_MAX; i++)
+        out += c->forwarded[i];
+    for (unsigned i = 0; i < REASON_MAX; i++)
+        out += c->dropped[i];
+    return c->received + c->handed_in == out;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A whole data plane of four workers between rings in memory, which play the queues of two devices.
+ * The outside device has four receive and two transmit queues, the inside one two and four: some
+ * workers poll two queues, some one, and half of them send to the outside through another one.
+ */
+#ifndef SLUICE_TESTS_WORKERS_GATE_H
+#define SLUICE_TESTS_WORKERS_GATE_H
+
+#include "dataplane/worker/dataplane.h"
+
+#define WORKERS        4u
+#define QUEUES_MAX     4u
+#define RING_PACKETS   16384u /* more than there are packets: these rings lose nothing */
+#define SERVICE_WINDOW 4096u
+
+enum tenant_id { TENANT_OPEN, TENANT_CAPPED, TENANTS };
+
+/* The most that any policy of gate_policy() allows TENANT_CAPPED. */
+#define CAPPED_RATE  2000u
+#define CAPPED_BURST 200u
+
+struct device_rings {
+    struct rte_ring *receive[QUEUES_MAX], *transmit[QUEUES_MAX];
+    unsigned n_receive, n_transmit;
+};
+
+struct gate {
+    struct dataplane *dp;
+    struct dataplane_settings settings;
+    struct device_rings rings[DIRECTION_MAX]; /* by the direction of what the device receives */
+    uint64_t started_ns;
+};
+
+extern struct gate gate; /* EAL starts once in a process, so there is one */
+
+/* Fails the running test when something is missing. */
+void gate_open(void);
+
+/* Policy of an epoch: TENANT_OPEN has no limit, TENANT_CAPPED another one each time. */
+struct policy *gate_policy(uint64_t epoch);
+
+/* Sums over the workers. */
+struct worker_counters gate_counters(void);
+uint64_t gate_slots(void);
+
+/* Of one worker: does every packet that came have a place? Invariant 1, with nothing held. */
+bool gate_balanced(uint32_t worker);
+
+#endif
