@@ -49,14 +49,16 @@ static void read_workers(struct reader *r, const config_setting_t *setting, void
 {
     struct eal_settings *eal = target;
     int n = read_elements(r, setting, true, 1, DATAPLANE_WORKERS_MAX);
+    bool all = true;
     int64_t value;
 
-    if (n < 1)
-        return;
-    eal->n_workers = (uint32_t)n;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (read_integer(r, config_setting_get_elem(setting, (unsigned)i), 0, CPU_MAX, &value))
             eal->worker_cpus[i] = (uint32_t)value;
+        else
+            all = false;
+    }
+    eal->n_workers = all && n > 0 ? (uint32_t)n : 0;
 }
 
 /* It works, in turns: good enough for a lab, not for a front end. */
@@ -70,10 +72,12 @@ static void warn_about_shared_cpus(struct reader *r, const config_setting_t *set
             warn(r, setting, "main and worker %" PRIu32 " share CPU %" PRIu32 ", give each its own",
                  i, cpu);
         for (uint32_t j = 0; j < i; j++)
-            if (eal->worker_cpus[j] == cpu)
+            if (eal->worker_cpus[j] == cpu) { /* the first of them is enough */
                 warn(r, setting,
                      "workers %" PRIu32 " and %" PRIu32 " share CPU %" PRIu32 ", give each its own",
                      j, i, cpu);
+                break;
+            }
     }
 }
 

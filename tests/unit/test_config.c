@@ -55,7 +55,8 @@ static void nothing_but_the_mandatory_gives_the_defaults(void **state)
 
 /* The configuration of the interface description, cut down to the keys there are. */
 static const char described[] =
-    "eal = { memory = \"none\"; memory_mib = 512; main = 2; workers = [3]; idle = \"sleep\";\n"
+    "eal = { memory = \"none\"; memory_mib = 512; main = 2; workers = [3, 5, 1023]; idle = "
+    "\"sleep\";\n"
     "        clock = \"packets\"; extra = \"--log-level=7\"; };\n"
     "control = { socket = \"/tmp/sluice.sock\"; period = \"1s\"; };\n"
     "gates = ( { name = \"front\"; outside = [\"net_af_packet0,iface=g0\"];\n"
@@ -85,7 +86,10 @@ static void the_machine_is_read(void **state)
     (void)state;
     assert_int_equal(eal->memory, MEMORY_NONE);
     assert_int_equal(eal->main_cpu, 2);
+    assert_int_equal(eal->n_workers, 3);
     assert_int_equal(eal->worker_cpus[0], 3);
+    assert_int_equal(eal->worker_cpus[1], 5);
+    assert_int_equal(eal->worker_cpus[2], 1023);
     assert_int_equal(eal->idle, IDLE_SLEEP);
     assert_int_equal(eal->clock, CLOCK_PACKETS);
     assert_string_equal(eal->extra, "--log-level=7");
@@ -103,6 +107,30 @@ static void the_machine_is_read(void **state)
     assert_int_equal(s->dataplane.timeouts.tcp_idle_ms, 86400000);
     assert_int_equal(s->dataplane.timeouts.udp_idle_ms, 1500);
     assert_int_equal(s->dataplane.timeouts.linger_ms, 60000);
+    config_free(s);
+}
+
+/* Fine for a lab, so it is only said. */
+static void cpus_may_be_shared(void **state)
+{
+    char text[512] = CONFIG_GATES CONFIG_TENANTS "\neal = { main = 1; workers = [0";
+    struct settings *s;
+
+    (void)state;
+    for (int i = 1; i < 64; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), ",%d", i == 63 ? 2 : i + 1);
+    snprintf(text + strlen(text), sizeof(text) - strlen(text), "]; };");
+    s = config_text_accepted(text, "front.conf:2: warning: eal: workers 1 and 63 share CPU 2, give "
+                                   "each its own\n");
+    assert_int_equal(s->dataplane.eal.n_workers, 64);
+    config_free(s);
+    s = config_text_accepted(
+        CONFIG_GATES CONFIG_TENANTS "\neal = { main = 0; workers = [0, 1, 0, 0]; };",
+        "front.conf:2: warning: eal: main and worker 0 share CPU 0, give each its own\n"
+        "front.conf:2: warning: eal: main and worker 2 share CPU 0, give each its own\n"
+        "front.conf:2: warning: eal: workers 0 and 2 share CPU 0, give each its own\n"
+        "front.conf:2: warning: eal: main and worker 3 share CPU 0, give each its own\n"
+        "front.conf:2: warning: eal: workers 0 and 3 share CPU 0, give each its own\n");
     config_free(s);
 }
 
@@ -268,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_but_the_mandatory_gives_the_defaults),
         cmocka_unit_test(the_machine_is_read),
+        cmocka_unit_test(cpus_may_be_shared),
         cmocka_unit_test(the_policy_is_read),
         cmocka_unit_test(the_example_is_accepted),
         cmocka_unit_test(the_example_shows_the_defaults),

@@ -370,6 +370,21 @@ static void ranges_of_the_machine(void **state)
     config_free(settings);
 }
 
+static void worker_cpus_are_bounded(void **state)
+{
+    char text[1024] = REST "\neal = { workers = [1";
+    size_t used = strlen(text);
+
+    (void)state;
+    config_text_refused(REST "\neal = { workers = [1023, 1024, -1]; };",
+                        "front.conf:2: eal.workers[1]: 1024 is out of range (0..1023)\n"
+                        "front.conf:2: eal.workers[2]: -1 is out of range (0..1023)\n");
+    for (int i = 2; i <= 65; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, ",%d", i);
+    snprintf(text + used, sizeof(text) - used, "]; };");
+    config_text_refused(text, "front.conf:2: eal.workers: has 65 elements (1..64 elements)\n");
+}
+
 static void devices_stand_in_one_place(void **state)
 {
     (void)state;
@@ -408,6 +423,7 @@ int main(void)
         cmocka_unit_test(what_libconfig_allows_is_read),
         cmocka_unit_test(depth_and_width_are_bounded),
         cmocka_unit_test(ranges_of_the_machine),
+        cmocka_unit_test(worker_cpus_are_bounded),
         cmocka_unit_test(devices_stand_in_one_place),
     };
 
