@@ -160,6 +160,8 @@ static inline void lease_remember_empty(struct lease *lease, const struct pool *
     }
     if (n == 1)
         wait_ns = (rate->cost - (level > 0 ? (uint64_t)level : 0) + rate->rate - 1) / rate->rate;
+    if (wait_ns > LEASE_IDLE_NS) /* somebody else may give a token back */
+        wait_ns = LEASE_IDLE_NS;
     lease->none_before_ns = now_ns + (wait_ns > lot_ns ? wait_ns : lot_ns);
 }
 
