@@ -62,20 +62,21 @@ static void move_pool(const struct rate_change *change, uint64_t now_ns)
 
     if (change->from->cap > 0)
         pool_refill(change->from_pool, change->from, now_ns);
-    if (change->from_pool == change->to_pool && change->from->cap > 0 && change->to->cap > 0)
+    if (change->from_pool == change->to_pool && change->from->cap > 0 && change->to->cap > 0) {
+        pool_add(change->to_pool, 0, pool_most(change->to_pool, change->to));
         return;
+    }
     /* Who still works with the old policy finds nothing there. */
     level = __atomic_exchange_n(&change->from_pool->level, 0, __ATOMIC_ACQ_REL);
     bucket.level = change->from->cap > 0 && level > 0 ? (uint64_t)level : 0;
     bucket_rebase(&bucket, change->from, change->to, now_ns);
-    pool_init(change->to_pool, change->to, now_ns);
-    __atomic_store_n(&change->to_pool->level, (int64_t)bucket.level, __ATOMIC_RELEASE);
+    pool_set(change->to_pool, bucket.level, now_ns);
 }
 
 static void change_pool(const struct rate_change *change, uint64_t now_ns)
 {
     if (!change->from)
-        pool_init(change->to_pool, change->to, now_ns);
+        pool_set(change->to_pool, change->to->cap, now_ns);
     else if (memcmp(change->from, change->to, sizeof(*change->to)) != 0)
         move_pool(change, now_ns);
 }
@@ -146,11 +147,14 @@ static void set_lease(struct lease *lease, struct pool **pool, struct pool *to,
 {
     if (*pool == to && memcmp(&lease->rate, rate, sizeof(*rate)) == 0)
         return;
-    if (*pool == to)
-        lease_return(lease, to);
-    /* What was leased from a pool of another period is forgotten with it. */
-    *lease = (struct lease){.rate = *rate, .quantum = quantum, .generation = lease->generation};
-    *pool = to;
+    if (*pool)
+        lease_return(lease, *pool);
+    if (*pool == to) /* what came back counts against the new burst */
+        pool_add(to, 0, pool_most(to, rate));
+    lease->rate = *rate;
+    lease->quantum = quantum;
+    lease->none_before_ns = 0;
+    __atomic_store_n(pool, to, __ATOMIC_RELEASE); /* admission_reclaim() looks at it */
 }
 
 static void adopt_tenant(struct admission *adm, const struct policy_tenant *tenant)

@@ -49,7 +49,7 @@ static void gather(struct crowd *c, const struct quota_case *q, uint32_t workers
 {
     *c = (struct crowd){.workers = workers, .seed = workers * 77 + q->events, .now_ns = 1000000000};
     assert_true(bucket_rate_events(&c->rate, q->events, q->period_s, q->burst));
-    pool_init(&c->pool, &c->rate, c->now_ns);
+    pool_set(&c->pool, c->rate.cap, c->now_ns);
     for (uint32_t w = 0; w < workers; w++) {
         c->leases[w] =
             (struct lease){.rate = c->rate, .quantum = lease_quantum_events(&c->rate, workers)};
@@ -229,7 +229,7 @@ static void reclaimed_leases_are_void(void **state)
     gather(&c, &quota, 2, false);
     assert_true(offer(&c, 0));
     assert_true(c.leases[0].left > 1);
-    c.pool.outstanding -= c.leases[0].granted; /* as admission_reclaim() does */
+    c.pool.outstanding -= lease_take_granted(&c.leases[0]); /* as admission_reclaim() does */
     while (lease_take(&c.leases[1], &c.pool, 1, 0, c.now_ns))
         admitted++;
     assert_false(lease_take(&c.leases[0], &c.pool, 1, 1, c.now_ns));

@@ -118,7 +118,8 @@ struct load {
     struct admission *adm[WORKERS];
     uint64_t epoch[WORKERS]; /* of the policy each worker uses; atomic */
     uint64_t listings;
-    bool stop; /* atomic */
+    uint64_t now_ns; /* atomic; one time for all, as on a real machine */
+    bool stop;       /* atomic */
 };
 
 struct worker_arg {
@@ -150,7 +151,7 @@ static void *work(void *arg)
     struct load *l = ((struct worker_arg *)arg)->load;
     uint32_t id = ((struct worker_arg *)arg)->id, held = 0;
     struct admission *adm = l->adm[id];
-    uint64_t now_ns = 1, epoch = UINT64_MAX;
+    uint64_t now_ns, epoch = UINT64_MAX;
     const struct slot slot = {0, 0};
 
     publication_join(&l->pub, id);
@@ -158,7 +159,7 @@ static void *work(void *arg)
         const struct policy *policy = publication_read(&l->pub);
         struct attempt attempt = {.ip_bytes = 60};
 
-        now_ns += 10000;
+        now_ns = __atomic_add_fetch(&l->now_ns, 10000, __ATOMIC_RELAXED);
         if (policy_epoch(policy) != epoch) {
             admission_adopt(adm, policy);
             epoch = policy_epoch(policy);
@@ -229,7 +230,7 @@ static void publish_all(struct load *l)
 
         while (!publication_has_room(&l->pub))
             sched_yield();
-        admission_shared_adopt(l->shared, policy, epoch * 100000);
+        admission_shared_adopt(l->shared, policy, __atomic_load_n(&l->now_ns, __ATOMIC_RELAXED));
         assert_int_equal(publication_publish(&l->pub, policy), 0);
         assert_true(l->pub.n_retired <= PUBLICATION_RETIRED_MAX);
         if (epoch % 50 == 0)
