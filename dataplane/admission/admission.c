@@ -92,7 +92,7 @@ static void give_claims_back(const struct claim *claims, unsigned n)
 
 static bool holds_leases(const struct tenant_state *t)
 {
-    return (t->attempts.granted | t->packets.granted | t->bits.granted) != 0;
+    return lease_is_held(&t->attempts) || lease_is_held(&t->packets) || lease_is_held(&t->bits);
 }
 
 static void queue_held(struct admission *adm, uint32_t tenant)
@@ -251,7 +251,7 @@ bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_
 
 static void return_idle(struct lease *lease, struct pool *pool, uint64_t now_ns)
 {
-    if (lease->granted && now_ns - lease->since_ns >= LEASE_IDLE_NS)
+    if (lease_is_held(lease) && now_ns - lease->since_ns >= LEASE_IDLE_NS)
         lease_return(lease, pool);
 }
 
@@ -272,14 +272,19 @@ void admission_tidy(struct admission *adm, uint64_t now_ns)
     }
 }
 
-/* What a worker holds of one pool is struck off; the tokens themselves are lost, not spent twice.
+/*
+ * What a worker holds of one pool is struck off; the tokens themselves are lost, not spent twice.
+ * The worker may come back in the midst of it and take over a policy that leases from another pool
+ * (one: it is the caller who publishes). Then nobody can say which of the two it was, and it stays
+ * counted: too few tokens rather than too many.
  */
-static void strike_off(struct lease *lease, struct pool *pool)
+static void strike_off(struct lease *lease, struct pool *const *pool)
 {
-    uint32_t granted = __atomic_load_n(&lease->granted, __ATOMIC_RELAXED);
+    struct pool *before = __atomic_load_n(pool, __ATOMIC_ACQUIRE);
+    uint32_t granted = lease_take_granted(lease);
 
-    if (granted)
-        __atomic_fetch_sub(&pool->outstanding, granted, __ATOMIC_ACQ_REL);
+    if (granted && before == __atomic_load_n(pool, __ATOMIC_ACQUIRE))
+        __atomic_fetch_sub(&before->outstanding, granted, __ATOMIC_ACQ_REL);
 }
 
 void admission_reclaim(struct admission *dead)
@@ -288,12 +293,12 @@ void admission_reclaim(struct admission *dead)
     for (uint32_t i = 0; i < dead->size.n_tenants; i++) {
         struct tenant_state *t = &dead->tenants[i];
 
-        strike_off(&t->attempts, t->attempts_pool);
-        strike_off(&t->packets, t->packets_pool);
-        strike_off(&t->bits, t->bits_pool);
+        strike_off(&t->attempts, &t->attempts_pool);
+        strike_off(&t->packets, &t->packets_pool);
+        strike_off(&t->bits, &t->bits_pool);
     }
     for (uint32_t i = 0; i < dead->size.n_services; i++)
-        strike_off(&dead->services[i].refusals, dead->services[i].refusals_pool);
+        strike_off(&dead->services[i].refusals, &dead->services[i].refusals_pool);
 }
 
 /* -- for listings -- */

@@ -2,19 +2,22 @@
 /*
  * One token bucket on many workers: a shared pool, from which workers lease tokens in small lots.
  *
- * The pool is the bucket of bucket.h: the same credits, the same cap. A worker moves `quantum`
+ * The pool is the bucket of bucket.h: the same credits, the same cap. A worker moves a lot of
  * tokens from the pool into its own lease with one atomic subtraction and spends them with plain
- * arithmetic; a quantum of 1 spends straight from the pool, and is then a single bucket exactly.
- * What is leased counts against the cap: level + cost * outstanding <= cap, always. `outstanding`
- * is raised before the level falls and lowered after it has risen, and a worker reports what it has
- * spent only when it leases again, after the refill: every race errs towards fewer tokens.
- * So for any number of workers
+ * arithmetic; a lot of 1 is spent straight from the pool, which is then a single bucket exactly.
+ * What is leased counts against the cap: level + cost * outstanding <= cap. `outstanding` is raised
+ * before the level falls and lowered after it has risen, and a worker reports what it has spent
+ * only when it leases again, after the refill. So for any number of workers
  *   admitted in any interval t <= burst + 1 + rate * (t + e), e = spread of the workers' clocks,
- *   and at most workers * quantum <= (burst + 1) / 16 tokens are missed per busy period.
+ *   and at most 2 * workers * lot <= (burst + 1) / 8 tokens are missed per busy period: one half
+ *   in leases of workers that have nothing to do, one in a pool that is left alone for a moment.
+ * A worker that is held up inside a call works with an old time, so e counts its pause, too: what
+ * races can add is never more than others earned in that pause.
  * Sources: leases as in Doorman (outstanding <= capacity); GCRA (ITU-T I.371).
  *
- * A pool is shared, a lease belongs to one worker. Nothing waits: who loses the race to refill uses
- * what is there. Times are monotonic ns; workers' clocks may differ.
+ * A pool is shared, a lease belongs to one worker; only `granted` may be taken from it by another
+ * thread, with lease_take_granted(). Nothing waits: who loses the race to refill uses what is
+ * there. Times are monotonic ns; workers' clocks may differ.
  */
 #ifndef SLUICE_ADMISSION_LEASE_H
 #define SLUICE_ADMISSION_LEASE_H
@@ -28,7 +31,7 @@
 #define LEASE_TAU_WORKERS 8u       /* beyond so many workers it lasts longer in proportion */
 #define LEASE_EVENTS_MAX  64u      /* tokens in a lot */
 #define LEASE_FRAME_BYTES 1518u    /* a byte lease is at least one maximal frame, */
-#define LEASE_BYTES_MAX   65536u   /* and at most this */
+#define LEASE_BYTES_MAX   65535u   /* and at most this */
 #define LEASE_BURST_SHARE 16u      /* all leases together are at most 1/16 of the burst */
 #define LEASE_IDLE_NS     1000000u /* an unspent lease goes back after this */
 
@@ -39,22 +42,43 @@ struct pool {
     int64_t outstanding; /* tokens in leases, as far as reported */
 } __attribute__((aligned(64)));
 
+/* How much is leased at a time, and how long a pool that was found empty is left alone:
+ * LEASE_TAU_NS, but no longer than every worker's lot takes to be earned. */
+struct lot {
+    uint16_t tokens;  /* 1: spend from the pool */
+    uint16_t wait_ns; /* 0 for lots of 1 */
+};
+
 /* One worker's. One cache line with the rate it is filled at. */
 struct lease {
     struct bucket_rate rate;
     uint64_t none_before_ns; /* the pool is known to be empty until then */
     uint64_t since_ns;       /* when the lot was leased */
     uint32_t left;           /* tokens to spend */
-    uint32_t granted;        /* of this lease, as counted in the pool's `outstanding` */
-    uint32_t quantum;        /* tokens in a lot; 1: spend from the pool */
-    uint32_t generation;     /* of the worker when it leased: an older lease is void */
+    uint32_t granted;        /* counted in the pool's `outstanding` for this lease; atomic */
+    struct lot lot;
+    uint32_t generation; /* of the worker when it leased: an older lease is void */
 };
 
 _Static_assert(sizeof(struct pool) == 64, "pools share no cache line");
 _Static_assert(sizeof(struct lease) == 64, "a lease is one cache line");
 
+static inline struct lot lease_lot(const struct bucket_rate *rate, uint64_t tokens,
+                                   uint32_t workers)
+{
+    struct lot lot = {.tokens = 1};
+    uint64_t earned_ns;
+
+    if (tokens > 1) {
+        earned_ns = workers * tokens * rate->cost / rate->rate;
+        lot.tokens = (uint16_t)tokens;
+        lot.wait_ns = (uint16_t)(earned_ns < LEASE_TAU_NS ? earned_ns : LEASE_TAU_NS);
+    }
+    return lot;
+}
+
 /* Lots for an event bucket: rate * tau / workers, within the limits above. Not per packet. */
-static inline uint32_t lease_quantum_events(const struct bucket_rate *rate, uint32_t workers)
+static inline struct lot lease_lot_events(const struct bucket_rate *rate, uint32_t workers)
 {
     uint64_t tau_ns = (uint64_t)LEASE_TAU_NS *
                       (workers > LEASE_TAU_WORKERS ? workers : LEASE_TAU_WORKERS) /
@@ -62,7 +86,7 @@ static inline uint32_t lease_quantum_events(const struct bucket_rate *rate, uint
     uint64_t q, share;
 
     if (rate->cost == 0 || rate->rate == 0)
-        return 1;
+        return lease_lot(rate, 1, workers);
     /* credits gained in tau, in whole tokens, rounded up */
     q = (rate->rate * tau_ns + rate->cost - 1) / rate->cost;
     q = (q + workers - 1) / workers;
@@ -71,65 +95,92 @@ static inline uint32_t lease_quantum_events(const struct bucket_rate *rate, uint
         q = LEASE_EVENTS_MAX;
     if (q > share)
         q = share;
-    return q ? (uint32_t)q : 1;
+    return lease_lot(rate, q, workers);
 }
 
 /* The same in bytes; 1 (no lease) while the burst is below 16 frames for each worker. */
-static inline uint32_t lease_quantum_bytes(const struct bucket_rate *rate, uint32_t workers)
+static inline struct lot lease_lot_bytes(const struct bucket_rate *rate, uint32_t workers)
 {
     uint64_t burst_bytes = rate->cost ? rate->cap / rate->cost : 0;
     uint64_t q;
 
     if (burst_bytes < (uint64_t)LEASE_BURST_SHARE * workers * LEASE_FRAME_BYTES)
-        return 1;
+        return lease_lot(rate, 1, workers);
     q = rate->rate * LEASE_TAU_NS / rate->cost / workers;
     if (q > burst_bytes / LEASE_BURST_SHARE / workers)
         q = burst_bytes / LEASE_BURST_SHARE / workers;
     if (q > LEASE_BYTES_MAX)
         q = LEASE_BYTES_MAX;
-    return q < LEASE_FRAME_BYTES ? LEASE_FRAME_BYTES : (uint32_t)q;
+    return lease_lot(rate, q < LEASE_FRAME_BYTES ? LEASE_FRAME_BYTES : q, workers);
 }
 
-static inline void pool_init(struct pool *pool, const struct bucket_rate *rate, uint64_t now_ns)
+/* A level of `level` credits at `now_ns`. `outstanding` is the leases' business: in new memory it
+ * is zero, and later it is what they make it. */
+static inline void pool_set(struct pool *pool, uint64_t level, uint64_t now_ns)
 {
-    __atomic_store_n(&pool->level, (int64_t)rate->cap, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool->last_ns, now_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&pool->outstanding, 0, __ATOMIC_RELAXED);
+    if (now_ns > __atomic_load_n(&pool->last_ns, __ATOMIC_RELAXED))
+        __atomic_store_n(&pool->last_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->level, (int64_t)level, __ATOMIC_RELEASE);
+}
+
+/* Credits the level may have beside what is leased. Not below zero: after the burst was lowered,
+ * leases alone may exceed it for a moment, and that must not become a debt. */
+static inline int64_t pool_most(const struct pool *pool, const struct bucket_rate *rate)
+{
+    int64_t held = __atomic_load_n(&pool->outstanding, __ATOMIC_ACQUIRE) * (int64_t)rate->cost;
+
+    return held < (int64_t)rate->cap ? (int64_t)rate->cap - held : 0;
+}
+
+/* Adds to the level, up to `most`; what stands above that already goes. */
+static inline void pool_add(struct pool *pool, int64_t credits, int64_t most)
+{
+    int64_t level = __atomic_load_n(&pool->level, __ATOMIC_RELAXED), sum;
+
+    do
+        sum = level < most - credits ? level + credits : most; /* cannot overflow */
+    while (!__atomic_compare_exchange_n(&pool->level, &level, sum, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED));
 }
 
 /* Adds what time has earned. One worker wins each span of time; the others do not wait for it. */
 static inline void pool_refill(struct pool *pool, const struct bucket_rate *rate, uint64_t now_ns)
 {
-    uint64_t last_ns = __atomic_load_n(&pool->last_ns, __ATOMIC_RELAXED);
-    int64_t held, room;
+    uint64_t last_ns = __atomic_load_n(&pool->last_ns, __ATOMIC_ACQUIRE);
     uint64_t dt_ns, earned;
+    int64_t most, room;
 
-    if (now_ns <= last_ns || !__atomic_compare_exchange_n(&pool->last_ns, &last_ns, now_ns, false,
-                                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (now_ns <= last_ns)
+        return;
+    /* Looked at before the span is won. A winner that is held up here must not come back with a
+     * whole burst because the bucket, meanwhile, was emptied. */
+    most = pool_most(pool, rate);
+    room = most - __atomic_load_n(&pool->level, __ATOMIC_ACQUIRE);
+    if (!__atomic_compare_exchange_n(&pool->last_ns, &last_ns, now_ns, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
         return;
     dt_ns = now_ns - last_ns;
     if (dt_ns > rate->fill_ns)
         dt_ns = rate->fill_ns;
     earned = dt_ns * rate->rate;
-    held = __atomic_load_n(&pool->outstanding, __ATOMIC_ACQUIRE) * (int64_t)rate->cost;
-    room = (int64_t)rate->cap - held - __atomic_load_n(&pool->level, __ATOMIC_ACQUIRE);
-    /* Below zero after the burst was lowered: then the excess goes. */
-    if (room >= 0 && earned < (uint64_t)room)
-        room = (int64_t)earned;
-    __atomic_fetch_add(&pool->level, room, __ATOMIC_ACQ_REL);
+    if (room < 0)
+        room = 0;
+    pool_add(pool, earned < (uint64_t)room ? (int64_t)earned : room, most);
 }
 
-/* Takes up to `n` tokens out of the level, all or, with `some`, as many as are there. */
+/* Takes `n` tokens out of the level or, where there are fewer, as many as there are, but at least
+ * `least` or none. */
 static inline uint32_t pool_take(struct pool *pool, const struct bucket_rate *rate, uint32_t n,
-                                 bool some)
+                                 uint32_t least)
 {
     int64_t want = (int64_t)(n * rate->cost);
     int64_t before = __atomic_fetch_sub(&pool->level, want, __ATOMIC_ACQ_REL);
-    uint32_t got = n;
+    uint32_t got = 0;
 
     if (__builtin_expect(before >= want, 1))
         return n;
-    got = some && before > 0 ? (uint32_t)((uint64_t)before / rate->cost) : 0;
+    if (least < n && before >= (int64_t)(least * rate->cost))
+        got = (uint32_t)((uint64_t)before / rate->cost);
     __atomic_fetch_add(&pool->level, (int64_t)((n - got) * rate->cost), __ATOMIC_ACQ_REL);
     return got;
 }
@@ -140,46 +191,63 @@ static inline void pool_give(struct pool *pool, const struct bucket_rate *rate, 
 }
 
 /*
- * Remembers for how long it is pointless to ask again, so that refusals stay with the worker. One
- * division per empty pool. Of bytes it is not: a smaller packet may fit where a larger did not, so
- * a worker that leases holds back for no longer than its lot takes to come in, at most tau.
+ * Remembers for how long it is pointless to ask again, so that refusals stay with the worker: until
+ * a single token is there and, so that a poor pool is not asked for every one, for the lot's time.
+ * Of bytes only that: a smaller packet may fit where a larger did not. No longer than
+ * LEASE_IDLE_NS: another worker may give tokens back. One division per empty pool.
  */
 static inline void lease_remember_empty(struct lease *lease, const struct pool *pool, uint32_t n,
                                         uint64_t now_ns)
 {
     const struct bucket_rate *rate = &lease->rate;
     int64_t level = __atomic_load_n(&pool->level, __ATOMIC_RELAXED);
-    uint64_t lot_ns = 0, wait_ns = 0;
+    uint64_t wait_ns = 0;
 
     if (level >= (int64_t)(n * rate->cost)) /* refilled meanwhile */
         return;
-    if (lease->quantum > 1) {
-        lot_ns = lease->quantum * rate->cost / rate->rate;
-        if (lot_ns > LEASE_TAU_NS)
-            lot_ns = LEASE_TAU_NS;
-    }
     if (n == 1)
         wait_ns = (rate->cost - (level > 0 ? (uint64_t)level : 0) + rate->rate - 1) / rate->rate;
-    lease->none_before_ns = now_ns + (wait_ns > lot_ns ? wait_ns : lot_ns);
+    if (wait_ns < lease->lot.wait_ns)
+        wait_ns = lease->lot.wait_ns;
+    lease->none_before_ns = now_ns + (wait_ns < LEASE_IDLE_NS ? wait_ns : LEASE_IDLE_NS);
+}
+
+/*
+ * Takes what the lease has counted in `outstanding` off the lease, and leaves it to the caller:
+ * whoever gets it, the owner or the thread that reclaims, settles it with the pool, once.
+ */
+static inline uint32_t lease_take_granted(struct lease *lease)
+{
+    return __atomic_exchange_n(&lease->granted, 0, __ATOMIC_ACQ_REL);
+}
+
+static inline bool lease_is_held(const struct lease *lease)
+{
+    return __atomic_load_n(&lease->granted, __ATOMIC_RELAXED) != 0;
 }
 
 /* Gets a new lot, so that at least `n` tokens are left; false if the pool has not so many. */
 static inline bool lease_renew(struct lease *lease, struct pool *pool, uint32_t n, uint64_t now_ns)
 {
-    uint32_t want = n - lease->left > lease->quantum ? n - lease->left : lease->quantum;
-    uint32_t got;
+    uint32_t least = n - lease->left, want = least > lease->lot.tokens ? least : lease->lot.tokens;
+    uint32_t granted, got;
 
     pool_refill(pool, &lease->rate, now_ns);
     /* Only now is it told what was spent, so that the time before earned nothing for it. */
-    __atomic_fetch_add(&pool->outstanding, (int64_t)want + lease->left - (int64_t)lease->granted,
+    granted = lease_take_granted(lease);
+    __atomic_fetch_add(&pool->outstanding, (int64_t)want + lease->left - (int64_t)granted,
                        __ATOMIC_ACQ_REL);
-    got = pool_take(pool, &lease->rate, want, true);
+    got = pool_take(pool, &lease->rate, want, least);
     if (got < want)
         __atomic_fetch_sub(&pool->outstanding, want - got, __ATOMIC_ACQ_REL);
     lease->left += got;
-    __atomic_store_n(&lease->granted, lease->left, __ATOMIC_RELAXED);
+    __atomic_store_n(&lease->granted, lease->left, __ATOMIC_RELEASE);
+    if (got == 0)
+        return false;
     lease->since_ns = now_ns;
-    return lease->left >= n;
+    if (got < want) /* the pool is empty now, and need not be asked as soon as these are spent */
+        lease_remember_empty(lease, pool, n, now_ns);
+    return true;
 }
 
 /*
@@ -192,8 +260,8 @@ static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n
     if (lease->rate.cap == 0) /* unlimited or blocked */
         return lease->rate.cost == 0;
     if (__builtin_expect(lease->generation != generation, 0)) {
+        __atomic_fetch_sub(&pool->outstanding, lease_take_granted(lease), __ATOMIC_ACQ_REL);
         lease->left = 0;
-        __atomic_store_n(&lease->granted, 0, __ATOMIC_RELAXED);
         lease->generation = generation;
     }
     if (lease->left >= n) {
@@ -202,9 +270,9 @@ static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n
     }
     if (now_ns < lease->none_before_ns)
         return false;
-    if (lease->quantum == 1) {
+    if (lease->lot.tokens == 1) {
         pool_refill(pool, &lease->rate, now_ns);
-        if (pool_take(pool, &lease->rate, n, false) == n)
+        if (pool_take(pool, &lease->rate, n, n) == n)
             return true;
     } else if (lease_renew(lease, pool, n, now_ns)) {
         lease->left -= n;
@@ -219,20 +287,24 @@ static inline void lease_untake(struct lease *lease, struct pool *pool, uint32_t
 {
     if (lease->rate.cap == 0)
         return;
-    if (lease->quantum == 1)
+    if (lease->lot.tokens == 1)
         pool_give(pool, &lease->rate, n);
     else
         lease->left += n;
 }
 
-/* Returns everything unspent: first to the level, then out of `outstanding`. */
+/* Returns everything unspent: first to the level, then out of `outstanding`. What was reclaimed is
+ * void and does not come back. */
 static inline void lease_return(struct lease *lease, struct pool *pool)
 {
-    if (lease->left)
-        pool_give(pool, &lease->rate, lease->left);
-    __atomic_fetch_sub(&pool->outstanding, lease->granted, __ATOMIC_ACQ_REL);
+    uint32_t granted = lease_take_granted(lease);
+
+    if (granted) {
+        if (lease->left)
+            pool_give(pool, &lease->rate, lease->left);
+        __atomic_fetch_sub(&pool->outstanding, granted, __ATOMIC_ACQ_REL);
+    }
     lease->left = 0;
-    __atomic_store_n(&lease->granted, 0, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -63,19 +63,18 @@ static void move_pool(const struct rate_change *change, uint64_t now_ns)
     if (change->from->cap > 0)
         pool_refill(change->from_pool, change->from, now_ns);
     if (change->from_pool == change->to_pool && change->from->cap > 0 && change->to->cap > 0)
-        return;
+        return; /* a burst that became smaller holds for each worker that adopts it */
     /* Who still works with the old policy finds nothing there. */
     level = __atomic_exchange_n(&change->from_pool->level, 0, __ATOMIC_ACQ_REL);
     bucket.level = change->from->cap > 0 && level > 0 ? (uint64_t)level : 0;
     bucket_rebase(&bucket, change->from, change->to, now_ns);
-    pool_init(change->to_pool, change->to, now_ns);
-    __atomic_store_n(&change->to_pool->level, (int64_t)bucket.level, __ATOMIC_RELEASE);
+    pool_set(change->to_pool, bucket.level, now_ns);
 }
 
 static void change_pool(const struct rate_change *change, uint64_t now_ns)
 {
     if (!change->from)
-        pool_init(change->to_pool, change->to, now_ns);
+        pool_set(change->to_pool, change->to->cap, now_ns);
     else if (memcmp(change->from, change->to, sizeof(*change->to)) != 0)
         move_pool(change, now_ns);
 }
@@ -142,15 +141,18 @@ void admission_shared_adopt(struct admission_shared *shared, const struct policy
 /* -- leases, when a worker takes the policy over -- */
 
 static void set_lease(struct lease *lease, struct pool **pool, struct pool *to,
-                      const struct bucket_rate *rate, uint32_t quantum)
+                      const struct bucket_rate *rate, struct lot lot)
 {
     if (*pool == to && memcmp(&lease->rate, rate, sizeof(*rate)) == 0)
         return;
-    if (*pool == to)
-        lease_return(lease, to);
-    /* What was leased from a pool of another period is forgotten with it. */
-    *lease = (struct lease){.rate = *rate, .quantum = quantum, .generation = lease->generation};
-    *pool = to;
+    if (*pool)
+        lease_return(lease, *pool);
+    if (*pool == to) /* what is there, and what came back, is clamped to the new burst */
+        pool_add(to, 0, pool_most(to, rate));
+    lease->rate = *rate;
+    lease->lot = lot;
+    lease->none_before_ns = 0;
+    __atomic_store_n(pool, to, __ATOMIC_RELEASE); /* admission_reclaim() looks at it */
 }
 
 static void adopt_tenant(struct admission *adm, const struct policy_tenant *tenant)
@@ -163,10 +165,10 @@ static void adopt_tenant(struct admission *adm, const struct policy_tenant *tena
     uint32_t workers = adm->size.n_workers;
 
     set_lease(&t->attempts, &t->attempts_pool, &pools->attempts[period_index(&tenant->attempts)],
-              &attempts, lease_quantum_events(&attempts, workers));
+              &attempts, lease_lot_events(&attempts, workers));
     set_lease(&t->packets, &t->packets_pool, &pools->packets[period_index(&tenant->packets)],
-              &packets, lease_quantum_events(&packets, workers));
-    set_lease(&t->bits, &t->bits_pool, &pools->bits, &bits, lease_quantum_bytes(&bits, workers));
+              &packets, lease_lot_events(&packets, workers));
+    set_lease(&t->bits, &t->bits_pool, &pools->bits, &bits, lease_lot_bytes(&bits, workers));
     t->metered = !tenant->packets.unlimited || !tenant->bits.unlimited;
     t->window = tenant->window;
 }
@@ -178,7 +180,7 @@ static void adopt_service(struct admission *adm, const struct policy_service *se
 
     set_lease(&s->refusals, &s->refusals_pool,
               &adm->shared->services[service->id].refusals[period_index(&service->refuse_rate)],
-              &rate, lease_quantum_events(&rate, adm->size.n_workers));
+              &rate, lease_lot_events(&rate, adm->size.n_workers));
     s->answers = service->refusal != REFUSAL_DROP;
     s->window = service->window;
 }
