@@ -2,14 +2,15 @@
 /*
  * One token bucket on many workers: a shared pool, from which workers lease tokens in small lots.
  *
- * The pool is the bucket of bucket.h: the same credits, the same cap. A worker moves `quantum`
+ * The pool is the bucket of bucket.h: the same credits, the same cap. A worker moves a lot of
  * tokens from the pool into its own lease with one atomic subtraction and spends them with plain
- * arithmetic; a quantum of 1 spends straight from the pool, and is then a single bucket exactly.
+ * arithmetic; a lot of 1 is spent straight from the pool, which is then a single bucket exactly.
  * What is leased counts against the cap: level + cost * outstanding <= cap. `outstanding` is raised
  * before the level falls and lowered after it has risen, and a worker reports what it has spent
  * only when it leases again, after the refill. So for any number of workers
  *   admitted in any interval t <= burst + 1 + rate * (t + e), e = spread of the workers' clocks,
- *   and at most workers * quantum <= (burst + 1) / 16 tokens are missed per busy period.
+ *   and at most 2 * workers * lot <= (burst + 1) / 8 tokens are missed per busy period: one half
+ *   in leases of workers that have nothing to do, one in a pool that is left alone for a moment.
  * A worker that is held up inside a call works with an old time, so e counts its pause, too: what
  * races can add is never more than others earned in that pause.
  * Sources: leases as in Doorman (outstanding <= capacity); GCRA (ITU-T I.371).
@@ -30,7 +31,7 @@
 #define LEASE_TAU_WORKERS 8u       /* beyond so many workers it lasts longer in proportion */
 #define LEASE_EVENTS_MAX  64u      /* tokens in a lot */
 #define LEASE_FRAME_BYTES 1518u    /* a byte lease is at least one maximal frame, */
-#define LEASE_BYTES_MAX   65536u   /* and at most this */
+#define LEASE_BYTES_MAX   65535u   /* and at most this */
 #define LEASE_BURST_SHARE 16u      /* all leases together are at most 1/16 of the burst */
 #define LEASE_IDLE_NS     1000000u /* an unspent lease goes back after this */
 
@@ -41,23 +42,43 @@ struct pool {
     int64_t outstanding; /* tokens in leases, as far as reported */
 } __attribute__((aligned(64)));
 
+/* How much is leased at a time, and how long a pool that was found empty is left alone:
+ * LEASE_TAU_NS, but no longer than every worker's lot takes to be earned. */
+struct lot {
+    uint16_t tokens;  /* 1: spend from the pool */
+    uint16_t wait_ns; /* 0 for lots of 1 */
+};
+
 /* One worker's. One cache line with the rate it is filled at. */
 struct lease {
     struct bucket_rate rate;
-    uint64_t none_before_ns; /* the pool has less than `none_for` tokens until then */
+    uint64_t none_before_ns; /* the pool is known to be empty until then */
     uint64_t since_ns;       /* when the lot was leased */
     uint32_t left;           /* tokens to spend */
     uint32_t granted;        /* counted in the pool's `outstanding` for this lease; atomic */
-    uint32_t quantum;        /* tokens in a lot; 1: spend from the pool */
-    uint16_t generation;     /* of the worker when it leased: an older lease is void */
-    uint16_t none_for;
+    struct lot lot;
+    uint32_t generation; /* of the worker when it leased: an older lease is void */
 };
 
 _Static_assert(sizeof(struct pool) == 64, "pools share no cache line");
 _Static_assert(sizeof(struct lease) == 64, "a lease is one cache line");
 
+static inline struct lot lease_lot(const struct bucket_rate *rate, uint64_t tokens,
+                                   uint32_t workers)
+{
+    struct lot lot = {.tokens = 1};
+    uint64_t earned_ns;
+
+    if (tokens > 1) {
+        earned_ns = workers * tokens * rate->cost / rate->rate;
+        lot.tokens = (uint16_t)tokens;
+        lot.wait_ns = (uint16_t)(earned_ns < LEASE_TAU_NS ? earned_ns : LEASE_TAU_NS);
+    }
+    return lot;
+}
+
 /* Lots for an event bucket: rate * tau / workers, within the limits above. Not per packet. */
-static inline uint32_t lease_quantum_events(const struct bucket_rate *rate, uint32_t workers)
+static inline struct lot lease_lot_events(const struct bucket_rate *rate, uint32_t workers)
 {
     uint64_t tau_ns = (uint64_t)LEASE_TAU_NS *
                       (workers > LEASE_TAU_WORKERS ? workers : LEASE_TAU_WORKERS) /
@@ -65,7 +86,7 @@ static inline uint32_t lease_quantum_events(const struct bucket_rate *rate, uint
     uint64_t q, share;
 
     if (rate->cost == 0 || rate->rate == 0)
-        return 1;
+        return lease_lot(rate, 1, workers);
     /* credits gained in tau, in whole tokens, rounded up */
     q = (rate->rate * tau_ns + rate->cost - 1) / rate->cost;
     q = (q + workers - 1) / workers;
@@ -74,23 +95,23 @@ static inline uint32_t lease_quantum_events(const struct bucket_rate *rate, uint
         q = LEASE_EVENTS_MAX;
     if (q > share)
         q = share;
-    return q ? (uint32_t)q : 1;
+    return lease_lot(rate, q, workers);
 }
 
 /* The same in bytes; 1 (no lease) while the burst is below 16 frames for each worker. */
-static inline uint32_t lease_quantum_bytes(const struct bucket_rate *rate, uint32_t workers)
+static inline struct lot lease_lot_bytes(const struct bucket_rate *rate, uint32_t workers)
 {
     uint64_t burst_bytes = rate->cost ? rate->cap / rate->cost : 0;
     uint64_t q;
 
     if (burst_bytes < (uint64_t)LEASE_BURST_SHARE * workers * LEASE_FRAME_BYTES)
-        return 1;
+        return lease_lot(rate, 1, workers);
     q = rate->rate * LEASE_TAU_NS / rate->cost / workers;
     if (q > burst_bytes / LEASE_BURST_SHARE / workers)
         q = burst_bytes / LEASE_BURST_SHARE / workers;
     if (q > LEASE_BYTES_MAX)
         q = LEASE_BYTES_MAX;
-    return q < LEASE_FRAME_BYTES ? LEASE_FRAME_BYTES : (uint32_t)q;
+    return lease_lot(rate, q < LEASE_FRAME_BYTES ? LEASE_FRAME_BYTES : q, workers);
 }
 
 /* A level of `level` credits at `now_ns`. `outstanding` is the leases' business: in new memory it
@@ -170,28 +191,25 @@ static inline void pool_give(struct pool *pool, const struct bucket_rate *rate, 
 }
 
 /*
- * Remembers for how long it is pointless to ask for `n` or more again, which takes `missing` out of
- * the pool: until there are so many and, so that a poor pool is not asked for every single token,
- * until a lot is earned, or LEASE_TAU_NS. No longer than LEASE_IDLE_NS: somebody else may give
- * tokens back. Divides, but only where a pool was found empty.
+ * Remembers for how long it is pointless to ask again, so that refusals stay with the worker: until
+ * a single token is there and, so that a poor pool is not asked for every one, for the lot's time.
+ * Of bytes only that: a smaller packet may fit where a larger did not. No longer than
+ * LEASE_IDLE_NS: another worker may give tokens back. One division per empty pool.
  */
 static inline void lease_remember_empty(struct lease *lease, const struct pool *pool, uint32_t n,
-                                        uint32_t missing, uint64_t now_ns)
+                                        uint64_t now_ns)
 {
     const struct bucket_rate *rate = &lease->rate;
     int64_t level = __atomic_load_n(&pool->level, __ATOMIC_RELAXED);
-    uint64_t need = missing * rate->cost, wait_ns, lot_ns;
+    uint64_t wait_ns = 0;
 
-    if (level > 0 && (uint64_t)level >= need)
+    if (level >= (int64_t)(n * rate->cost)) /* refilled meanwhile */
         return;
-    wait_ns = (need - (level > 0 ? (uint64_t)level : 0) + rate->rate - 1) / rate->rate;
-    if (lease->quantum > 1) {
-        lot_ns = lease->quantum * rate->cost / rate->rate;
-        lot_ns = lot_ns < LEASE_TAU_NS ? lot_ns : LEASE_TAU_NS;
-        wait_ns = wait_ns > lot_ns ? wait_ns : lot_ns;
-    }
+    if (n == 1)
+        wait_ns = (rate->cost - (level > 0 ? (uint64_t)level : 0) + rate->rate - 1) / rate->rate;
+    if (wait_ns < lease->lot.wait_ns)
+        wait_ns = lease->lot.wait_ns;
     lease->none_before_ns = now_ns + (wait_ns < LEASE_IDLE_NS ? wait_ns : LEASE_IDLE_NS);
-    lease->none_for = n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;
 }
 
 /*
@@ -211,7 +229,7 @@ static inline bool lease_is_held(const struct lease *lease)
 /* Gets a new lot, so that at least `n` tokens are left; false if the pool has not so many. */
 static inline bool lease_renew(struct lease *lease, struct pool *pool, uint32_t n, uint64_t now_ns)
 {
-    uint32_t least = n - lease->left, want = least > lease->quantum ? least : lease->quantum;
+    uint32_t least = n - lease->left, want = least > lease->lot.tokens ? least : lease->lot.tokens;
     uint32_t granted, got;
 
     pool_refill(pool, &lease->rate, now_ns);
@@ -224,9 +242,12 @@ static inline bool lease_renew(struct lease *lease, struct pool *pool, uint32_t 
         __atomic_fetch_sub(&pool->outstanding, want - got, __ATOMIC_ACQ_REL);
     lease->left += got;
     __atomic_store_n(&lease->granted, lease->left, __ATOMIC_RELEASE);
-    if (got)
-        lease->since_ns = now_ns;
-    return got > 0;
+    if (got == 0)
+        return false;
+    lease->since_ns = now_ns;
+    if (got < want) /* the pool is empty now, and need not be asked as soon as these are spent */
+        lease_remember_empty(lease, pool, n, now_ns);
+    return true;
 }
 
 /*
@@ -238,18 +259,18 @@ static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n
 {
     if (lease->rate.cap == 0) /* unlimited or blocked */
         return lease->rate.cost == 0;
-    if (__builtin_expect(lease->generation != (uint16_t)generation, 0)) {
+    if (__builtin_expect(lease->generation != generation, 0)) {
         __atomic_fetch_sub(&pool->outstanding, lease_take_granted(lease), __ATOMIC_ACQ_REL);
         lease->left = 0;
-        lease->generation = (uint16_t)generation;
+        lease->generation = generation;
     }
     if (lease->left >= n) {
         lease->left -= n;
         return true;
     }
-    if (now_ns < lease->none_before_ns && n >= lease->none_for)
+    if (now_ns < lease->none_before_ns)
         return false;
-    if (lease->quantum == 1) {
+    if (lease->lot.tokens == 1) {
         pool_refill(pool, &lease->rate, now_ns);
         if (pool_take(pool, &lease->rate, n, n) == n)
             return true;
@@ -257,7 +278,7 @@ static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n
         lease->left -= n;
         return true;
     }
-    lease_remember_empty(lease, pool, n, n - lease->left, now_ns);
+    lease_remember_empty(lease, pool, n, now_ns);
     return false;
 }
 
@@ -266,7 +287,7 @@ static inline void lease_untake(struct lease *lease, struct pool *pool, uint32_t
 {
     if (lease->rate.cap == 0)
         return;
-    if (lease->quantum == 1)
+    if (lease->lot.tokens == 1)
         pool_give(pool, &lease->rate, n);
     else
         lease->left += n;

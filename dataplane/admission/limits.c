@@ -62,10 +62,8 @@ static void move_pool(const struct rate_change *change, uint64_t now_ns)
 
     if (change->from->cap > 0)
         pool_refill(change->from_pool, change->from, now_ns);
-    if (change->from_pool == change->to_pool && change->from->cap > 0 && change->to->cap > 0) {
-        pool_add(change->to_pool, 0, pool_most(change->to_pool, change->to));
-        return;
-    }
+    if (change->from_pool == change->to_pool && change->from->cap > 0 && change->to->cap > 0)
+        return; /* a burst that became smaller holds for each worker that adopts it */
     /* Who still works with the old policy finds nothing there. */
     level = __atomic_exchange_n(&change->from_pool->level, 0, __ATOMIC_ACQ_REL);
     bucket.level = change->from->cap > 0 && level > 0 ? (uint64_t)level : 0;
@@ -143,16 +141,16 @@ void admission_shared_adopt(struct admission_shared *shared, const struct policy
 /* -- leases, when a worker takes the policy over -- */
 
 static void set_lease(struct lease *lease, struct pool **pool, struct pool *to,
-                      const struct bucket_rate *rate, uint32_t quantum)
+                      const struct bucket_rate *rate, struct lot lot)
 {
     if (*pool == to && memcmp(&lease->rate, rate, sizeof(*rate)) == 0)
         return;
     if (*pool)
         lease_return(lease, *pool);
-    if (*pool == to) /* what came back counts against the new burst */
+    if (*pool == to) /* what is there, and what came back, is clamped to the new burst */
         pool_add(to, 0, pool_most(to, rate));
     lease->rate = *rate;
-    lease->quantum = quantum;
+    lease->lot = lot;
     lease->none_before_ns = 0;
     __atomic_store_n(pool, to, __ATOMIC_RELEASE); /* admission_reclaim() looks at it */
 }
@@ -167,10 +165,10 @@ static void adopt_tenant(struct admission *adm, const struct policy_tenant *tena
     uint32_t workers = adm->size.n_workers;
 
     set_lease(&t->attempts, &t->attempts_pool, &pools->attempts[period_index(&tenant->attempts)],
-              &attempts, lease_quantum_events(&attempts, workers));
+              &attempts, lease_lot_events(&attempts, workers));
     set_lease(&t->packets, &t->packets_pool, &pools->packets[period_index(&tenant->packets)],
-              &packets, lease_quantum_events(&packets, workers));
-    set_lease(&t->bits, &t->bits_pool, &pools->bits, &bits, lease_quantum_bytes(&bits, workers));
+              &packets, lease_lot_events(&packets, workers));
+    set_lease(&t->bits, &t->bits_pool, &pools->bits, &bits, lease_lot_bytes(&bits, workers));
     t->metered = !tenant->packets.unlimited || !tenant->bits.unlimited;
     t->window = tenant->window;
 }
@@ -182,7 +180,7 @@ static void adopt_service(struct admission *adm, const struct policy_service *se
 
     set_lease(&s->refusals, &s->refusals_pool,
               &adm->shared->services[service->id].refusals[period_index(&service->refuse_rate)],
-              &rate, lease_quantum_events(&rate, adm->size.n_workers));
+              &rate, lease_lot_events(&rate, adm->size.n_workers));
     s->answers = service->refusal != REFUSAL_DROP;
     s->window = service->window;
 }

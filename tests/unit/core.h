@@ -92,4 +92,49 @@ static inline void *core_memory(size_t bytes)
     return memset(memory, 0, whole);
 }
 
+#define CORE_WORKERS_MAX 16
+
+/* Workers without threads: what they share, what each has, and the policy in force. */
+struct core_crew {
+    uint32_t n;
+    struct admission_shared *shared;
+    struct admission *workers[CORE_WORKERS_MAX];
+    struct policy *policy; /* NULL before the first */
+};
+
+static inline void core_crew_start(struct core_crew *crew, const struct admission_size *size)
+{
+    *crew = (struct core_crew){.n = size->n_workers};
+    crew->shared = admission_shared_init(core_memory(admission_shared_bytes(size)), size);
+    for (uint32_t w = 0; w < crew->n; w++)
+        crew->workers[w] = admission_init(core_memory(admission_bytes(size)), crew->shared, w);
+}
+
+/* What the control thread does; each worker then takes the policy over with admission_adopt(). */
+static inline void core_crew_publish(struct core_crew *crew, const struct policy_spec *spec,
+                                     uint64_t now_ns)
+{
+    policy_free(crew->policy);
+    if (policy_create(spec, &crew->policy) != 0)
+        abort();
+    admission_shared_adopt(crew->shared, crew->policy, now_ns);
+}
+
+/* Publishes, and every worker takes it over. */
+static inline void core_crew_adopt(struct core_crew *crew, const struct policy_spec *spec,
+                                   uint64_t now_ns)
+{
+    core_crew_publish(crew, spec, now_ns);
+    for (uint32_t w = 0; w < crew->n; w++)
+        admission_adopt(crew->workers[w], crew->policy);
+}
+
+static inline void core_crew_stop(struct core_crew *crew)
+{
+    for (uint32_t w = 0; w < crew->n; w++)
+        free(crew->workers[w]);
+    free(crew->shared);
+    policy_free(crew->policy);
+}
+
 #endif
