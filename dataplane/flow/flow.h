@@ -48,7 +48,6 @@ struct flow {
     uint16_t service;  /* id; FLOW_NO_SERVICE */
     uint32_t tenant;   /* id */
     uint32_t heard_ms; /* last sign of life on the table's age clock (lifecycle.h says which) */
-    uint32_t spare[3];
 } __attribute__((aligned(64)));
 
 #define FLOW_NO_SERVICE 0xffffu

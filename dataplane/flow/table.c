@@ -162,8 +162,7 @@ static struct flow *find_in(struct flow_table *table, const struct index_line *l
     return NULL;
 }
 
-static struct flow *find_anywhere(struct flow_table *table, const struct flow_key *key,
-                                  uint64_t hash)
+struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash)
 {
     const struct index_line *line = &table->lines[first_line(table, hash)];
     struct flow *flow = find_in(table, line, key, tag_of(hash));
@@ -178,12 +177,7 @@ struct flow *flow_find_guessed(struct flow_table *table, const struct flow_key *
 {
     if (guess && guess != table->entries && key_equal(&guess->key, key))
         return guess;
-    return find_anywhere(table, key, hash);
-}
-
-struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash)
-{
-    return find_anywhere(table, key, hash);
+    return flow_find(table, key, hash);
 }
 
 /* -- insertion and removal -- */

@@ -8,7 +8,6 @@
 #include <rte_ethdev.h>
 #include <rte_prefetch.h>
 
-#include "dataplane/packet/refusal.h"
 #include "dataplane/worker/outlet.h"
 #include "dataplane/worker/replay.h"
 #include "dataplane/worker/steps.h"
@@ -110,14 +109,6 @@ static void find_flows(struct burst *b)
 
 /* -- judge: known flows advance, new work is offered to admission, strangers pass -- */
 
-static bool opens_flow(const struct burst *b, unsigned i)
-{
-    const struct packet *packet = &b->packets[i];
-
-    return burst_direction(b, i) == DIRECTION_IN &&
-           (packet->kind == PACKET_UDP || (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN);
-}
-
 static void judge_flow(struct burst *b, unsigned i)
 {
     struct flow *flow = b->flows[i];
@@ -125,7 +116,7 @@ static void judge_flow(struct burst *b, unsigned i)
     /* A flow may have begun earlier in this very burst. */
     if (!flow && b->inserted)
         flow = b->flows[i] = flow_find(b->worker->flows, &b->keys[i], b->hashes[i]);
-    if (flow ? flow_is_attempt(flow, &b->packets[i], burst_direction(b, i)) : opens_flow(b, i))
+    if (flow ? flow_is_attempt(flow, &b->packets[i], burst_direction(b, i)) : step_opens_flow(b, i))
         step_ask(b, i);
     else if (flow)
         step_pass_known(b, i);
@@ -147,17 +138,6 @@ static void judge(struct burst *b)
 
 /* -- act and transmit: forward, answer or drop -- */
 
-/* The refused packet itself becomes its answer: nothing to allocate, nothing that can run out. */
-static void write_answer(struct rte_mbuf *m, const struct packet *packet)
-{
-    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
-    uint16_t bytes = (uint16_t)refusal_write_rst(frame, packet);
-
-    m->data_len = bytes;
-    m->pkt_len = bytes;
-    m->ol_flags = 0;
-}
-
 static void act(struct burst *b)
 {
     struct worker *w = b->worker;
@@ -168,7 +148,7 @@ static void act(struct burst *b)
         if (b->actions[i] == ACTION_FORWARD) {
             outlet_put(w, b->lanes[i]->peer_port, b->mbufs[i], b->causes[i]);
         } else if (b->actions[i] == ACTION_ANSWER) {
-            write_answer(b->mbufs[i], &b->packets[i]);
+            step_write_answer(b, i);
             outlet_put(w, b->lanes[i]->own_port, b->mbufs[i], CAUSE_ANSWER);
         } else if (b->actions[i] == ACTION_DROP) {
             worker_count(&w->counters.dropped[b->causes[i]], 1);

@@ -208,13 +208,14 @@ int worker_loop(void *arg)
         unsigned n = w->replay ? poll_replay(w) : poll_lanes(w, cycles);
 
         publication_quiescent(w->publication, w->index);
-        cycles = rte_rdtsc();
-        worker_count(n ? &w->counters.busy_cycles : &w->counters.idle_cycles, cycles - previous);
-        previous = cycles;
         if (n)
             w->idle_loops = 0;
         else
             idle(w);
+        /* After the nap: it is idle time, and what it kept waiting arrives now. */
+        cycles = rte_rdtsc();
+        worker_count(n ? &w->counters.busy_cycles : &w->counters.idle_cycles, cycles - previous);
+        previous = cycles;
     }
     drain(w);
     publication_leave(w->publication, w->index);

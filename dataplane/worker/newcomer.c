@@ -3,6 +3,7 @@
  * Packets without a flow that could speak for them: attempts, which are classified and offered to
  * admission, and strangers, which pass, and from which running work is recognised.
  */
+#include "dataplane/packet/refusal.h"
 #include "dataplane/worker/steps.h"
 
 /* Who asks whom, by index into the policy; a service of POLICY_NONE names nobody. */
@@ -40,10 +41,40 @@ static void refuse(struct burst *b, unsigned i, uint32_t service, enum reason re
     step_decide(b, i, answer ? ACTION_ANSWER : ACTION_DROP, (uint8_t)reason);
 }
 
+/* The refused packet itself becomes its answer: nothing to allocate, nothing that can run out. */
+void step_write_answer(struct burst *b, unsigned i)
+{
+    struct rte_mbuf *m = b->mbufs[i];
+    uint16_t bytes = (uint16_t)refusal_write_rst(rte_pktmbuf_mtod(m, uint8_t *), &b->packets[i]);
+
+    m->data_len = bytes;
+    m->pkt_len = bytes;
+    m->ol_flags = 0;
+}
+
 static struct flow *insert(struct burst *b, unsigned i)
 {
     b->inserted = true;
     return flow_insert(b->worker->flows, &b->keys[i], b->hashes[i]);
+}
+
+bool step_opens_flow(const struct burst *b, unsigned i)
+{
+    const struct packet *packet = &b->packets[i];
+
+    return burst_direction(b, i) == DIRECTION_IN &&
+           (packet->kind == PACKET_UDP || (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN);
+}
+
+/* What forbids an attempt before admission is asked: no room for its flow, or a flow that lingers
+ * on the same ports and still has its slot, because its work may run on. */
+static enum reason standing_in_the_way(const struct burst *b, unsigned i)
+{
+    const struct flow *flow = b->flows[i];
+
+    if (!flow)
+        return flow_has_room(b->worker->flows, b->hashes[i]) ? REASON_NONE : REASON_TABLE;
+    return flow->flags & FLOW_HAS_SLOT ? REASON_SHARE : REASON_NONE;
 }
 
 void step_ask(struct burst *b, unsigned i)
@@ -62,9 +93,8 @@ void step_ask(struct burst *b, unsigned i)
     }
     slot = slot_for(b, who);
     attempt = (struct attempt){slot.tenant, slot.service, b->packets[i].ip_bytes};
-    reason = flow ? (flow->flags & FLOW_HAS_SLOT ? REASON_SHARE : REASON_NONE)
-                  : (flow_has_room(w->flows, b->hashes[i]) ? REASON_NONE : REASON_TABLE);
-    if (reason) { /* a flow that lingers still has its slot: its work may run on */
+    reason = standing_in_the_way(b, i);
+    if (reason != REASON_NONE) {
         admission_refuse(w->admission, &attempt, reason);
         refuse(b, i, slot.service, reason);
         return;
@@ -107,7 +137,8 @@ static void pass_midflow(struct burst *b, unsigned i)
 /*
  * What a service sends on a flow we do not know. Data proves that work runs: the flow is adopted,
  * its slot taken on debt. Less proves nothing: a repeated SYN-ACK answers a spoofed client, an ACK
- * or FIN may be the echo of a flow that has ended. A SYN is a flow the inside starts.
+ * or FIN may be the echo of a flow that has ended. A SYN is a flow the inside starts. So is a
+ * datagram; it may be a late reply as well, so it lets no more than one datagram back in.
  */
 static void learn_from_service(struct burst *b, unsigned i)
 {

@@ -20,10 +20,14 @@ void step_settle_unasked(struct burst *b, unsigned i);
 /* known.c: a packet of the known flow b->flows[i] that asks for nothing new. */
 void step_pass_known(struct burst *b, unsigned i);
 
+/* newcomer.c: would a packet of no known flow open one? */
+bool step_opens_flow(const struct burst *b, unsigned i);
 /* newcomer.c: a packet that asks for new work, on a new flow or on one that has ended. */
 void step_ask(struct burst *b, unsigned i);
 /* newcomer.c: a packet of no known flow that asks for nothing. */
 void step_pass_stranger(struct burst *b, unsigned i);
+/* newcomer.c: turns a packet with ACTION_ANSWER into its answer. */
+void step_write_answer(struct burst *b, unsigned i);
 
 /* known.c: the slot of a flow is one bit, so it is freed once whatever comes twice. */
 void slot_hold(struct worker *w, struct flow *flow, const struct slot *slot);
