@@ -73,15 +73,17 @@ struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t se
 /* Keyed hash of a key, the same for both directions. */
 uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key);
 
-/* Two steps that hide memory latency over a burst: first the index lines, then the entries. The
- * guess is the entry that the tags point to, whose key is yet to be compared, or NULL. */
-void flow_prefetch_index(const struct flow_table *table, uint64_t hash);
-struct flow *flow_guess(struct flow_table *table, uint64_t hash);
-
 struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash);
-/* The same, beginning with a guess taken before. */
-struct flow *flow_find_guessed(struct flow_table *table, const struct flow_key *key, uint64_t hash,
-                               struct flow *guess);
+/* One lookup of a burst: `key` is asked for, `hash` and `flow` are the answer. A key without tags
+ * asks for nothing. */
+struct flow_query {
+    struct flow_key key;
+    uint64_t hash;
+    struct flow *flow; /* NULL: not in the table */
+} __attribute__((aligned(64)));
+
+/* Many lookups at once, so that their waits for memory overlap. */
+void flow_find_burst(struct flow_table *table, struct flow_query *queries, unsigned n);
 
 /* Would flow_insert() find a place for a key with this hash? */
 bool flow_has_room(const struct flow_table *table, uint64_t hash);

@@ -74,7 +74,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key)
+static inline uint64_t hash_of(const struct flow_table *table, const struct flow_key *key)
 {
     const uint64_t *seed = table->seed;
     uint64_t ports_tags;
@@ -83,6 +83,11 @@ uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key)
     return fold(fold(key->outside.halves[0] ^ seed[0], key->outside.halves[1] ^ seed[1]) ^ seed[2],
                 fold(key->inside.halves[0] ^ seed[2], key->inside.halves[1] ^ seed[3]) ^
                     fold(ports_tags ^ seed[1], seed[0] | 1));
+}
+
+uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key)
+{
+    return hash_of(table, key);
 }
 
 static uint32_t first_line(const struct flow_table *table, uint64_t hash)
@@ -114,11 +119,6 @@ static bool key_equal(const struct flow_key *a, const struct flow_key *b)
 
 /* -- lookup -- */
 
-void flow_prefetch_index(const struct flow_table *table, uint64_t hash)
-{
-    __builtin_prefetch(&table->lines[first_line(table, hash)]);
-}
-
 /* Bit i: way i has this tag. The tags are one vector, which any compiler target can compare. */
 static uint32_t ways_with_tag(const struct index_line *line, uint16_t tag)
 {
@@ -138,16 +138,6 @@ static uint32_t ways_with_tag(const struct index_line *line, uint16_t tag)
 static struct flow *entry_of(struct flow_table *table, const struct index_line *line, uint32_t ways)
 {
     return &table->entries[line->entries[__builtin_ctz(ways)]];
-}
-
-struct flow *flow_guess(struct flow_table *table, uint64_t hash)
-{
-    const struct index_line *line = &table->lines[first_line(table, hash)];
-    uint32_t ways = ways_with_tag(line, tag_of(hash));
-    struct flow *flow = ways ? entry_of(table, line, ways) : NULL;
-
-    __builtin_prefetch(flow);
-    return flow;
 }
 
 static struct flow *find_in(struct flow_table *table, const struct index_line *line,
@@ -172,12 +162,62 @@ struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uin
     return flow;
 }
 
-struct flow *flow_find_guessed(struct flow_table *table, const struct flow_key *key, uint64_t hash,
-                               struct flow *guess)
+/* -- lookup of a burst -- */
+
+/* The entry that the first line's tags point to, whose key is yet to be compared, or NULL. */
+static struct flow *guess(struct flow_table *table, uint64_t hash)
 {
-    if (guess && guess != table->entries && key_equal(&guess->key, key))
-        return guess;
-    return flow_find(table, key, hash);
+    const struct index_line *line = &table->lines[first_line(table, hash)];
+    uint32_t ways = ways_with_tag(line, tag_of(hash));
+
+    return ways ? entry_of(table, line, ways) : NULL;
+}
+
+static struct flow *confirm(struct flow_table *table, const struct flow_query *query)
+{
+    struct flow *flow = query->flow;
+
+    if (flow && flow != table->entries && key_equal(&flow->key, &query->key))
+        return flow;
+    if (!flow && !table->lines[first_line(table, query->hash)].displaced)
+        return NULL;
+    return flow_find(table, &query->key, query->hash);
+}
+
+/* The entries that the next newcomers get. */
+static void prefetch_free(const struct flow_table *table, unsigned n)
+{
+    for (unsigned i = 1; i <= n && i <= table->n_free; i++)
+        __builtin_prefetch(&table->entries[table->freed[table->n_free - i]], 1);
+}
+
+/*
+ * Index lines, then entries, each for the whole burst. Prefetches stand in loops of their own: one
+ * whose page is not in the TLB holds up the core until it is, and only close neighbours wait
+ * together.
+ */
+void flow_find_burst(struct flow_table *table, struct flow_query *queries, unsigned n)
+{
+    unsigned missing = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        if (queries[i].key.tags)
+            queries[i].hash = hash_of(table, &queries[i].key);
+    for (unsigned i = 0; i < n; i++)
+        if (queries[i].key.tags)
+            __builtin_prefetch(&table->lines[first_line(table, queries[i].hash)]);
+    for (unsigned i = 0; i < n; i++)
+        if (queries[i].key.tags)
+            queries[i].flow = guess(table, queries[i].hash);
+    for (unsigned i = 0; i < n; i++)
+        if (queries[i].key.tags)
+            __builtin_prefetch(queries[i].flow);
+    for (unsigned i = 0; i < n; i++)
+        if (queries[i].key.tags) {
+            queries[i].flow = confirm(table, &queries[i]);
+            missing += !queries[i].flow;
+        }
+    prefetch_free(table, missing);
 }
 
 /* -- insertion and removal -- */
@@ -198,18 +238,14 @@ bool flow_has_room(const struct flow_table *table, uint64_t hash)
             empty_way(&table->lines[second_line(table, hash)]) < FLOW_WAYS);
 }
 
-/* The next entry is written soon after this one, in the same burst of new flows. */
 static uint32_t take_entry(struct flow_table *table)
 {
     uint32_t entry = 0;
 
-    if (table->n_free) {
+    if (table->n_free)
         entry = table->freed[--table->n_free];
-        if (table->n_free)
-            __builtin_prefetch(&table->entries[table->freed[table->n_free - 1]], 1);
-    } else if (table->touched < table->max) {
+    else if (table->touched < table->max)
         entry = ++table->touched;
-    }
     return entry;
 }
 

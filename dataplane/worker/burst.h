@@ -62,14 +62,12 @@ struct burst {
     uint64_t now_ns;
     uint32_t now_ms; /* the flow table's age clock */
     uint16_t n;
-    bool inserted; /* a flow was added: what was not found before may be there now */
+    uint64_t inserted; /* bits of the hashes of flows added: what was not found may be there now */
     struct rte_mbuf *mbufs[BURST_MAX];
     struct lane *lanes[BURST_MAX]; /* where each came from */
     uint8_t actions[BURST_MAX];    /* enum action */
     uint8_t causes[BURST_MAX];     /* FORWARD: enum pass; else: enum reason */
-    uint64_t hashes[BURST_MAX];
-    struct flow *flows[BURST_MAX];
-    struct flow_key keys[BURST_MAX];
+    struct flow_query queries[BURST_MAX];
     struct packet packets[BURST_MAX];
 };
 
@@ -125,6 +123,11 @@ _Static_assert(offsetof(struct worker, counters) % RTE_CACHE_LINE_SIZE == 0,
 static inline enum direction burst_direction(const struct burst *b, unsigned i)
 {
     return (enum direction)b->lanes[i]->direction;
+}
+
+static inline uint64_t burst_hash_bit(uint64_t hash)
+{
+    return 1ull << (hash & 63);
 }
 
 static inline void worker_count(uint64_t *counter, uint64_t n)

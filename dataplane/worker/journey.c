@@ -86,36 +86,30 @@ static void hand_over(struct burst *b)
     handbox_flush_all(w);
 }
 
-/* -- find flows: index lines, then entries, each prefetched for the whole burst -- */
+/* -- find flows: all lookups of the burst side by side -- */
 
 static void find_flows(struct burst *b)
 {
-    struct flow_table *table = b->worker->flows;
-
-    for (unsigned i = 0; i < b->n; i++)
-        if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i)) {
-            b->keys[i] = flow_key_of(&b->packets[i], burst_direction(b, i));
-            b->hashes[i] = flow_hash(table, &b->keys[i]);
-            flow_prefetch_index(table, b->hashes[i]);
-        }
-    for (unsigned i = 0; i < b->n; i++)
+    for (unsigned i = 0; i < b->n; i++) {
         if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i))
-            b->flows[i] = flow_guess(table, b->hashes[i]);
-    for (unsigned i = 0; i < b->n; i++)
-        if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i))
-            b->flows[i] = flow_find_guessed(table, &b->keys[i], b->hashes[i], b->flows[i]);
-    b->inserted = false;
+            b->queries[i].key = flow_key_of(&b->packets[i], burst_direction(b, i));
+        else
+            b->queries[i].key.tags = 0;
+    }
+    flow_find_burst(b->worker->flows, b->queries, b->n);
+    b->inserted = 0;
 }
 
 /* -- judge: known flows advance, new work is offered to admission, strangers pass -- */
 
 static void judge_flow(struct burst *b, unsigned i)
 {
-    struct flow *flow = b->flows[i];
+    struct flow_query *query = &b->queries[i];
+    struct flow *flow = query->flow;
 
     /* A flow may have begun earlier in this very burst. */
-    if (!flow && b->inserted)
-        flow = b->flows[i] = flow_find(b->worker->flows, &b->keys[i], b->hashes[i]);
+    if (!flow && b->inserted & burst_hash_bit(query->hash))
+        flow = query->flow = flow_find(b->worker->flows, &query->key, query->hash);
     if (flow ? flow_is_attempt(flow, &b->packets[i], burst_direction(b, i)) : step_opens_flow(b, i))
         step_ask(b, i);
     else if (flow)

@@ -32,14 +32,14 @@ void slot_free(struct worker *w, struct flow *flow, enum outcome outcome)
 /* A flow the inside started on a service's own port: no tenant, no slot, no limit. */
 static void pass_inside(struct burst *b, unsigned i)
 {
-    flow_advance(b->flows[i], &b->packets[i], burst_direction(b, i), b->now_ms);
+    flow_advance(b->queries[i].flow, &b->packets[i], burst_direction(b, i), b->now_ms);
     step_decide(b, i, ACTION_FORWARD, PASS_INSIDE);
 }
 
 void step_pass_known(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
-    struct flow *flow = b->flows[i];
+    struct flow *flow = b->queries[i].flow;
     const struct packet *packet = &b->packets[i];
     const struct slot slot = {flow->tenant, flow->service};
     struct flow_change change;

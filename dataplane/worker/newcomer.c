@@ -54,8 +54,8 @@ void step_write_answer(struct burst *b, unsigned i)
 
 static struct flow *insert(struct burst *b, unsigned i)
 {
-    b->inserted = true;
-    return flow_insert(b->worker->flows, &b->keys[i], b->hashes[i]);
+    b->inserted |= burst_hash_bit(b->queries[i].hash);
+    return flow_insert(b->worker->flows, &b->queries[i].key, b->queries[i].hash);
 }
 
 bool step_opens_flow(const struct burst *b, unsigned i)
@@ -70,17 +70,17 @@ bool step_opens_flow(const struct burst *b, unsigned i)
  * on the same ports and still has its slot, because its work may run on. */
 static enum reason standing_in_the_way(const struct burst *b, unsigned i)
 {
-    const struct flow *flow = b->flows[i];
+    const struct flow *flow = b->queries[i].flow;
 
     if (!flow)
-        return flow_has_room(b->worker->flows, b->hashes[i]) ? REASON_NONE : REASON_TABLE;
+        return flow_has_room(b->worker->flows, b->queries[i].hash) ? REASON_NONE : REASON_TABLE;
     return flow->flags & FLOW_HAS_SLOT ? REASON_SHARE : REASON_NONE;
 }
 
 void step_ask(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
-    struct flow *flow = b->flows[i];
+    struct flow *flow = b->queries[i].flow;
     struct parties who = classify(b, i);
     struct decision decision;
     struct attempt attempt;
@@ -147,7 +147,7 @@ static void learn_from_service(struct burst *b, unsigned i)
     struct parties who = classify(b, i);
     struct flow *flow;
 
-    if (who.service == POLICY_NONE || !flow_has_room(w->flows, b->hashes[i]))
+    if (who.service == POLICY_NONE || !flow_has_room(w->flows, b->queries[i].hash))
         return;
     if (packet->kind == PACKET_UDP) {
         flow = insert(b, i);

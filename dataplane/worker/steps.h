@@ -17,7 +17,7 @@ static inline void step_decide(struct burst *b, unsigned i, enum action action, 
 /* unasked.c: packets that belong to no flow (anything but TCP and UDP). */
 void step_settle_unasked(struct burst *b, unsigned i);
 
-/* known.c: a packet of the known flow b->flows[i] that asks for nothing new. */
+/* known.c: a packet of the known flow b->queries[i].flow that asks for nothing new. */
 void step_pass_known(struct burst *b, unsigned i);
 
 /* newcomer.c: would a packet of no known flow open one? */

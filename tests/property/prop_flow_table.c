@@ -28,6 +28,34 @@ static void check_find(struct flow_table *table, const struct model *m, uint32_t
         assert_int_equal(flow->tenant, n); /* nobody else wrote to it */
 }
 
+#define BURST 32
+
+/* Any keys, some of them twice, and gaps between them: the same answers as one by one. */
+static void check_burst(struct flow_table *table, const struct model *m, uint32_t keys,
+                        uint64_t *seed)
+{
+    struct flow_query queries[BURST];
+    uint32_t asked[BURST];
+    struct flow *const untouched = (struct flow *)queries;
+    unsigned n = (unsigned)(random_u64(seed) % (BURST + 1));
+
+    for (unsigned i = 0; i < n; i++) {
+        asked[i] = (uint32_t)(random_u64(seed) % keys);
+        queries[i] = (struct flow_query){.key = flows_key(asked[i]), .flow = untouched};
+        if (random_u64(seed) % 4 == 0)
+            queries[i].key.tags = 0;
+    }
+    flow_find_burst(table, queries, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (queries[i].key.tags == 0) {
+            assert_ptr_equal(queries[i].flow, untouched);
+            continue;
+        }
+        assert_ptr_equal(queries[i].flow, m->entry[asked[i]]);
+        assert_true(queries[i].hash == flow_hash(table, &queries[i].key));
+    }
+}
+
 static void insert_new(struct flow_table *table, struct model *m, uint32_t n)
 {
     bool room = flows_room(table, n);
@@ -69,6 +97,8 @@ static void walk(uint32_t max, uint32_t keys, unsigned operations)
         else if ((r & 0xff) < (i / 4096 % 2 ? 230 : 40))
             remove_old(table, &m, n);
         assert_int_equal(flow_table_used(table), m.used);
+        if (i % 8 == 0)
+            check_burst(table, &m, keys, &seed);
     }
     for (uint32_t n = 0; n < keys; n++) {
         check_find(table, &m, n);

@@ -158,6 +158,31 @@ static void case_G02_a_full_ring_of_packets_to_send(void **state)
         assert_true(gate_balanced(w));
 }
 
+/* Flows of which the first packet is still in the burst: the next ones belong to them already. */
+static void flows_that_begin_within_a_burst_are_known_to_the_rest_of_it(void **state)
+{
+    struct admission_service_counters before, after;
+
+    (void)state;
+    dataplane_service_counters(gate.dp, 0, &before);
+    for (unsigned i = 0; i < 10; i++) {
+        uint32_t flow = traffic_flow_of(0);
+
+        while (traffic_is_capped(flow))
+            flow = traffic_flow_of(0);
+        assert_true(traffic_open_flow(flow, 0));
+        assert_true(traffic_send(flow, DIRECTION_IN, TCP_ACK, 0));
+        assert_true(traffic_send(flow, DIRECTION_IN, TCP_ACK, 0));
+    }
+    assert_int_equal(journey_run(&awake(0)->burst, gate.dp->workers[0]->lanes[0]), 30);
+    dataplane_service_counters(gate.dp, 0, &after);
+    assert_int_equal(after.attempts - before.attempts, 10);
+    assert_int_equal(counters_of(0).forwarded[PASS_FLOW], 20);
+    while (traffic_discard() > 0)
+        ;
+    assert_int_equal(traffic_under_way(), 0);
+}
+
 /* -- while they run -- */
 
 /* A new policy every PUBLISH_NS, and what the control thread does once a period. */
@@ -454,6 +479,7 @@ int main(void)
         cmocka_unit_test(each_queue_has_one_poller_and_one_sender),
         cmocka_unit_test(case_G02_a_full_ring_of_packets_to_judge),
         cmocka_unit_test(case_G02_a_full_ring_of_packets_to_send),
+        cmocka_unit_test(flows_that_begin_within_a_burst_are_known_to_the_rest_of_it),
         cmocka_unit_test(the_workers_start),
         cmocka_unit_test(case_D01_a_flow_on_every_queue),
         cmocka_unit_test(flows_open_and_close_under_faults_and_policy_swaps),
