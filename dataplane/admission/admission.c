@@ -58,36 +58,9 @@ struct admission *admission_init(void *memory, struct admission_shared *shared, 
 
 /* -- decisions -- */
 
-/* A limit that an attempt or a packet has to pass, and how much of it. */
-struct claim {
-    struct lease *lease;
-    struct pool *pool;
-    uint32_t n;
-    enum reason reason;
-};
-
-/* Takes of every limit or of none: what was taken before one that is in the way goes back. */
-static enum reason take_claims(const struct admission *adm, const struct claim *claims, unsigned n,
-                               uint64_t now_ns)
+static uint32_t generation_of(const struct admission *adm)
 {
-    uint32_t generation = __atomic_load_n(&adm->generation->number, __ATOMIC_RELAXED);
-
-    for (unsigned i = 0; i < n; i++) {
-        const struct claim *claim = &claims[i];
-
-        if (lease_take(claim->lease, claim->pool, claim->n, generation, now_ns))
-            continue;
-        while (i-- > 0)
-            lease_untake(claims[i].lease, claims[i].pool, claims[i].n);
-        return claim->reason;
-    }
-    return REASON_NONE;
-}
-
-static void give_claims_back(const struct claim *claims, unsigned n)
-{
-    while (n-- > 0)
-        lease_untake(claims[n].lease, claims[n].pool, claims[n].n);
+    return __atomic_load_n(&adm->generation->number, __ATOMIC_RELAXED);
 }
 
 static bool holds_leases(const struct tenant_state *t)
@@ -116,6 +89,42 @@ static void note_held(struct admission *adm, uint32_t tenant)
     queue_held(adm, tenant);
 }
 
+/* Takes a packet's share of its tenant's quotas, of both or of neither. */
+static enum reason take_packet(struct tenant_state *t, uint32_t ip_bytes, uint32_t generation,
+                               uint64_t now_ns)
+{
+    if (!lease_take(&t->packets, t->packets_pool, 1, generation, now_ns))
+        return REASON_PACKETS;
+    if (lease_take(&t->bits, t->bits_pool, ip_bytes, generation, now_ns))
+        return REASON_NONE;
+    lease_untake(&t->packets, t->packets_pool, 1);
+    return REASON_BITS;
+}
+
+static enum reason take_quotas(struct tenant_state *t, uint32_t ip_bytes, uint32_t generation,
+                               uint64_t now_ns)
+{
+    enum reason reason;
+
+    if (!lease_take(&t->attempts, t->attempts_pool, 1, generation, now_ns))
+        return REASON_RATE;
+    if (!t->metered)
+        return REASON_NONE;
+    reason = take_packet(t, ip_bytes, generation, now_ns);
+    if (reason != REASON_NONE)
+        lease_untake(&t->attempts, t->attempts_pool, 1);
+    return reason;
+}
+
+static void untake_quotas(struct tenant_state *t, uint32_t ip_bytes)
+{
+    lease_untake(&t->attempts, t->attempts_pool, 1);
+    if (!t->metered)
+        return;
+    lease_untake(&t->packets, t->packets_pool, 1);
+    lease_untake(&t->bits, t->bits_pool, ip_bytes);
+}
+
 /* Takes a place in both windows or in neither. */
 static enum reason take_slot(struct admission *adm, const struct attempt *attempt)
 {
@@ -135,22 +144,16 @@ static enum reason take_slot(struct admission *adm, const struct attempt *attemp
 static enum reason decide(struct admission *adm, const struct attempt *attempt, uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[attempt->tenant];
-    const struct claim claims[] = {
-        {&t->attempts, t->attempts_pool, 1, REASON_RATE},
-        {&t->packets, t->packets_pool, 1, REASON_PACKETS},
-        {&t->bits, t->bits_pool, attempt->ip_bytes, REASON_BITS},
-    };
-    unsigned n = t->metered ? 3 : 1;
     enum reason reason;
 
     /* denied -> deadline -> breaker */
-    reason = take_claims(adm, claims, n, now_ns);
+    reason = take_quotas(t, attempt->ip_bytes, generation_of(adm), now_ns);
     note_held(adm, attempt->tenant);
     /* -> retry budget -> shed */
     if (reason == REASON_NONE && attempt->service != ADMISSION_NO_SERVICE) {
         reason = take_slot(adm, attempt);
         if (reason != REASON_NONE)
-            give_claims_back(claims, n);
+            untake_quotas(t, attempt->ip_bytes);
     }
     /* -> wait queue */
     return reason;
@@ -197,15 +200,11 @@ struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_
                                  uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[tenant];
-    const struct claim claims[] = {
-        {&t->packets, t->packets_pool, 1, REASON_PACKETS},
-        {&t->bits, t->bits_pool, ip_bytes, REASON_BITS},
-    };
     enum reason reason;
 
     if (!t->metered)
         return (struct decision){VERDICT_ADMIT, REASON_NONE};
-    reason = take_claims(adm, claims, 2, now_ns);
+    reason = take_packet(t, ip_bytes, generation_of(adm), now_ns);
     note_held(adm, tenant);
     if (reason == REASON_NONE)
         return (struct decision){VERDICT_ADMIT, REASON_NONE};
@@ -240,8 +239,8 @@ void admission_complete(struct admission *adm, const struct slot *slot, enum out
 bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_ns)
 {
     struct service_state *s = &adm->services[service];
-    uint32_t generation = __atomic_load_n(&adm->generation->number, __ATOMIC_RELAXED);
-    bool answer = s->answers && lease_take(&s->refusals, s->refusals_pool, 1, generation, now_ns);
+    bool answer =
+        s->answers && lease_take(&s->refusals, s->refusals_pool, 1, generation_of(adm), now_ns);
 
     count(answer ? &s->counters.answered : &s->counters.unanswered, 1);
     return answer;

@@ -250,23 +250,15 @@ static inline bool lease_renew(struct lease *lease, struct pool *pool, uint32_t 
     return true;
 }
 
-/*
- * Takes `n` tokens (events or bytes) or none. `generation` is the worker's: what it leased under an
- * older one was reclaimed, so it is void. n * cost must fit the cap's range.
- */
-static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n,
-                              uint32_t generation, uint64_t now_ns)
+/* What lease_take() does when the lease at hand does not do. */
+static __attribute__((noinline)) bool lease_take_more(struct lease *lease, struct pool *pool,
+                                                      uint32_t n, uint32_t generation,
+                                                      uint64_t now_ns)
 {
-    if (lease->rate.cap == 0) /* unlimited or blocked */
-        return lease->rate.cost == 0;
-    if (__builtin_expect(lease->generation != generation, 0)) {
+    if (lease->generation != generation) {
         __atomic_fetch_sub(&pool->outstanding, lease_take_granted(lease), __ATOMIC_ACQ_REL);
         lease->left = 0;
         lease->generation = generation;
-    }
-    if (lease->left >= n) {
-        lease->left -= n;
-        return true;
     }
     if (now_ns < lease->none_before_ns)
         return false;
@@ -280,6 +272,22 @@ static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n
     }
     lease_remember_empty(lease, pool, n, now_ns);
     return false;
+}
+
+/*
+ * Takes `n` tokens (events or bytes) or none. `generation` is the worker's: what it leased under an
+ * older one was reclaimed, so it is void. n * cost must fit the cap's range.
+ */
+static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n,
+                              uint32_t generation, uint64_t now_ns)
+{
+    if (__builtin_expect(lease->left >= n && lease->generation == generation, 1)) {
+        lease->left -= n;
+        return true;
+    }
+    if (lease->rate.cap == 0) /* unlimited or blocked */
+        return lease->rate.cost == 0;
+    return lease_take_more(lease, pool, n, generation, now_ns);
 }
 
 /* Gives back `n` tokens just taken: another limit was in the way. */
