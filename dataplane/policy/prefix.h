@@ -4,7 +4,8 @@
  *
  * Nested prefixes are flattened once, when the table is built: each address then belongs to exactly
  * one range, whose value is that of the longest prefix over it, and a lookup is one binary search.
- * n prefixes make at most 2n + 1 ranges of 24 bytes. Immutable after building; any thread may read.
+ * n prefixes make at most 2n + 1 ranges of 20 bytes, where there is nothing but IPv4 of 8. Immutable
+ * after building; any thread may read.
  */
 #ifndef SLUICE_POLICY_PREFIX_H
 #define SLUICE_POLICY_PREFIX_H

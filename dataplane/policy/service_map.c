@@ -3,68 +3,81 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+/* An address as a number, and protocol << 16 | port: where a span starts, or what is wanted. */
+struct place {
+    __uint128_t address;
+    uint32_t port;
+};
 
 struct span {
-    struct address address;
-    uint8_t protocol;
-    uint16_t first, last;
+    struct place first;
+    uint32_t last; /* protocol << 16 | port, included */
     uint32_t service;
 };
 
 struct service_map {
     uint32_t n;
-    struct span spans[];
+    struct span *spans;
 };
 
-static int place_compare(const struct span *span, const struct address *address, uint8_t protocol)
+static struct place place_of(const struct address *address, uint8_t protocol, uint16_t port)
 {
-    int order = memcmp(span->address.bytes, address->bytes, sizeof(address->bytes));
+    return (struct place){
+        .address = (__uint128_t)address->halves[0] << 64 | address->halves[1],
+        .port = (uint32_t)protocol << 16 | port,
+    };
+}
 
-    return order ? order : (int)span->protocol - (int)protocol;
+static bool is_above(const struct place *a, const struct place *b)
+{
+    return a->address > b->address || (a->address == b->address && a->port > b->port);
 }
 
 static int span_compare(const void *left, const void *right)
 {
     const struct span *a = left, *b = right;
-    int order = place_compare(a, &b->address, b->protocol);
 
-    return order ? order : (int)a->first - (int)b->first;
-}
-
-static bool spans_overlap(const struct span *before, const struct span *after)
-{
-    return place_compare(before, &after->address, after->protocol) == 0 &&
-           before->last >= after->first;
+    return is_above(&a->first, &b->first) - is_above(&b->first, &a->first);
 }
 
 static void add_spans(struct service_map *map, const struct policy_service *service, uint32_t index)
 {
+    uint8_t protocol = (uint8_t)service->protocol;
+
     for (uint32_t a = 0; a < service->n_addresses; a++)
-        for (uint32_t p = 0; p < service->n_ports; p++)
-            map->spans[map->n++] = (struct span){.address = service->addresses[a],
-                                                 .protocol = (uint8_t)service->protocol,
-                                                 .first = service->ports[p].first,
-                                                 .last = service->ports[p].last,
-                                                 .service = index};
+        for (uint32_t p = 0; p < service->n_ports; p++) {
+            const struct policy_ports *ports = &service->ports[p];
+
+            map->spans[map->n++] = (struct span){
+                .first = place_of(&service->addresses[a], protocol, ports->first),
+                .last = (uint32_t)protocol << 16 | ports->last,
+                .service = index,
+            };
+        }
 }
 
 int service_map_create(const struct policy_service *services, uint32_t n, struct service_map **out)
 {
-    struct service_map *map;
+    struct service_map *map = calloc(1, sizeof(*map));
     size_t spans = 0;
 
     for (uint32_t i = 0; i < n; i++)
         spans += (size_t)services[i].n_addresses * services[i].n_ports;
-    map = calloc(1, sizeof(*map) + spans * sizeof(map->spans[0]));
-    if (!map)
+    if (map && spans)
+        map->spans = calloc(spans, sizeof(*map->spans));
+    if (!map || (spans && !map->spans)) {
+        service_map_free(map);
         return -ENOMEM;
+    }
     for (uint32_t i = 0; i < n; i++)
         add_spans(map, &services[i], i);
-    qsort(map->spans, map->n, sizeof(map->spans[0]), span_compare);
+    if (map->n)
+        qsort(map->spans, map->n, sizeof(map->spans[0]), span_compare);
     for (uint32_t i = 1; i < map->n; i++)
-        if (spans_overlap(&map->spans[i - 1], &map->spans[i])) {
-            free(map);
+        if (map->spans[i].first.address == map->spans[i - 1].first.address &&
+            map->spans[i].first.port <= map->spans[i - 1].last) {
+            service_map_free(map);
             return -EINVAL;
         }
     *out = map;
@@ -73,40 +86,40 @@ int service_map_create(const struct policy_service *services, uint32_t n, struct
 
 void service_map_free(struct service_map *map)
 {
+    if (map)
+        free(map->spans);
     free(map);
 }
 
-/* The last span that starts at or before (address, protocol, port); NULL if there is none. */
-static const struct span *span_before(const struct service_map *map, const struct address *address,
-                                      uint8_t protocol, uint16_t port)
+/* The last span that starts at the place or before it; the first one if none does. */
+static const struct span *span_before(const struct service_map *map, const struct place *wanted)
 {
-    const struct span wanted = {.address = *address, .protocol = protocol, .first = port};
-    uint32_t low = 0, high = map->n;
+    const struct span *base = map->spans;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (span_compare(&map->spans[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &map->spans[low - 1] : NULL;
+    for (uint32_t n = map->n; n > 1; n -= n / 2)
+        if (!is_above(&base[n / 2].first, wanted))
+            base += n / 2;
+    return base;
 }
 
 uint32_t service_map_find(const struct service_map *map, const struct address *address,
                           uint8_t protocol, uint16_t port)
 {
-    const struct span *span = span_before(map, address, protocol, port);
+    const struct place wanted = place_of(address, protocol, port);
+    const struct span *span;
 
-    if (!span || place_compare(span, address, protocol) != 0 || port > span->last)
+    if (map->n == 0)
+        return POLICY_NONE;
+    span = span_before(map, &wanted);
+    if (span->first.address != wanted.address || span->first.port > wanted.port ||
+        span->last < wanted.port)
         return POLICY_NONE;
     return span->service;
 }
 
 bool service_map_names_address(const struct service_map *map, const struct address *address)
 {
-    const struct span *span = span_before(map, address, UINT8_MAX, UINT16_MAX);
+    const struct place wanted = place_of(address, UINT8_MAX, UINT16_MAX);
 
-    return span && address_equal(&span->address, address);
+    return map->n && span_before(map, &wanted)->first.address == wanted.address;
 }

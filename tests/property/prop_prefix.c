@@ -63,13 +63,15 @@ static struct address random_neighbour(uint64_t *seed, const struct address *a, 
     return b;
 }
 
-/* New prefixes, half of them inside or around one that is there. Duplicates are left out. */
+/* New prefixes, half of them inside or around one that is there. Duplicates are left out. Every
+ * other table has nothing but IPv4. */
 static uint32_t random_entries(uint64_t *seed, struct prefix_entry *entries, uint32_t wanted)
 {
+    bool only_v4 = *seed & 1;
     uint32_t n = 0;
 
     for (uint32_t k = 0; k < wanted; k++) {
-        bool v4 = random_below(seed, 2);
+        bool v4 = random_below(seed, 2) || only_v4;
         unsigned from = v4 ? ADDRESS_V4_PREFIX_BITS : 0;
         struct prefix_entry e = {.network = random_address(seed, v4), .value = k % 17};
         bool known = false;
