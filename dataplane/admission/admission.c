@@ -159,6 +159,23 @@ static enum reason decide(struct admission *adm, const struct attempt *attempt, 
     return reason;
 }
 
+void admission_prefetch_packet(const struct admission *adm, uint32_t tenant)
+{
+    const struct tenant_state *t = &adm->tenants[tenant];
+
+    __builtin_prefetch(&t->packets, 1);
+    __builtin_prefetch(&t->bits, 1);
+    __builtin_prefetch(&t->metered, 1);
+    __builtin_prefetch(&t->counters, 1);
+}
+
+void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant)
+{
+    admission_prefetch_packet(adm, tenant);
+    __builtin_prefetch(&adm->tenants[tenant].attempts, 1);
+    __builtin_prefetch(shared_tenant_window(adm->shared, tenant), 1);
+}
+
 /* `reason` is REASON_NONE for an admitted attempt. */
 static void count_attempt(struct admission *adm, const struct attempt *attempt, enum reason reason)
 {

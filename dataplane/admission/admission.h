@@ -58,14 +58,15 @@ struct decision {
 
 /* Counters have one writer, the worker; anyone may read them (relaxed 64-bit loads). */
 struct admission_tenant_counters {
-    uint64_t attempts;        /* offers made */
+    /* What most packets touch: one cache line. */
+    uint64_t packets[DIRECTION_MAX], bytes[DIRECTION_MAX]; /* forwarded; bytes by IP length */
+    uint64_t attempts;                                     /* offers made */
     uint64_t attempt_packets; /* packets that carried them, retransmissions included */
     uint64_t admitted;
     uint64_t adopted;                     /* flows found mid-way, slot taken on debt */
     uint64_t refused[REASON_ATTEMPT_MAX]; /* by reason; attempts = admitted + sum of these */
     uint64_t dropped_packets;             /* packets of known flows over the packet quota */
     uint64_t dropped_bits;                /* ... over the bit quota */
-    uint64_t packets[DIRECTION_MAX], bytes[DIRECTION_MAX]; /* forwarded; bytes by IP length */
 };
 
 struct admission_service_counters {
@@ -102,6 +103,11 @@ struct admission *admission_init(void *memory, struct admission_shared *shared, 
 void admission_shared_adopt(struct admission_shared *shared, const struct policy *policy,
                             uint64_t now_ns);
 void admission_adopt(struct admission *adm, const struct policy *policy);
+
+/* Fetches ahead what a packet of that tenant, and what an attempt of it, will be judged by. With
+ * thousands of tenants nothing of that is in a cache. */
+void admission_prefetch_packet(const struct admission *adm, uint32_t tenant);
+void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant);
 
 /* Asks for one attempt. On admit with a service, a slot (tenant, service) is held until
  * admission_complete(). Owner thread. */

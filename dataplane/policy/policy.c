@@ -11,6 +11,7 @@
 struct policy {
     struct policy_tenant *tenants;
     struct policy_service *services;
+    uint32_t *ids; /* of the tenants, then of the services */
     struct prefix_table *prefixes_v4, *prefixes_v6;
     struct service_map *map;
     uint32_t n_tenants, n_services;
@@ -80,6 +81,18 @@ static int copy_services(struct policy *policy, const struct policy_spec *spec)
     return 0;
 }
 
+static int collect_ids(struct policy *policy)
+{
+    policy->ids = calloc((size_t)policy->n_tenants + policy->n_services, sizeof(*policy->ids));
+    if (!policy->ids)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < policy->n_tenants; i++)
+        policy->ids[i] = policy->tenants[i].id;
+    for (uint32_t i = 0; i < policy->n_services; i++)
+        policy->ids[policy->n_tenants + i] = policy->services[i].id;
+    return 0;
+}
+
 /* IPv4's corner of the address space: a shorter IPv6 prefix around it says nothing about IPv4. */
 static bool prefix_is_v4(const struct policy_prefix *prefix)
 {
@@ -120,6 +133,8 @@ int policy_create(const struct policy_spec *spec, struct policy **out)
     policy->tenants = copy_of(spec->tenants, spec->n_tenants * sizeof(*spec->tenants));
     err = policy->tenants ? copy_services(policy, spec) : -ENOMEM;
     if (!err)
+        err = collect_ids(policy);
+    if (!err)
         err = build_prefixes(spec, true, &policy->prefixes_v4);
     if (!err)
         err = build_prefixes(spec, false, &policy->prefixes_v6);
@@ -144,6 +159,7 @@ void policy_free(struct policy *policy)
     service_map_free(policy->map);
     prefix_table_free(policy->prefixes_v4);
     prefix_table_free(policy->prefixes_v6);
+    free(policy->ids);
     free(policy->services);
     free(policy->tenants);
     free(policy);
@@ -177,6 +193,16 @@ const struct policy_tenant *policy_tenant(const struct policy *policy, uint32_t 
 const struct policy_service *policy_service(const struct policy *policy, uint32_t index)
 {
     return &policy->services[index];
+}
+
+uint32_t policy_tenant_id(const struct policy *policy, uint32_t index)
+{
+    return policy->ids[index];
+}
+
+uint32_t policy_service_id(const struct policy *policy, uint32_t index)
+{
+    return policy->ids[policy->n_tenants + index];
 }
 
 uint32_t policy_find_service(const struct policy *policy, const struct address *address,

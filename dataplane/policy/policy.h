@@ -102,6 +102,9 @@ uint32_t policy_service_count(const struct policy *policy);
 uint32_t policy_default_tenant(const struct policy *policy);
 const struct policy_tenant *policy_tenant(const struct policy *policy, uint32_t index);
 const struct policy_service *policy_service(const struct policy *policy, uint32_t index);
+/* Their ids alone, which lie close together, for every newcomer. */
+uint32_t policy_tenant_id(const struct policy *policy, uint32_t index);
+uint32_t policy_service_id(const struct policy *policy, uint32_t index);
 
 /* Index of the service that owns (address, protocol, port), or POLICY_NONE. Any thread. */
 uint32_t policy_find_service(const struct policy *policy, const struct address *address,

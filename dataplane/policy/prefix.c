@@ -2,24 +2,31 @@
 #include "dataplane/policy/prefix.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* An address as a number, so that comparing and adding one are plain arithmetic. */
 typedef __uint128_t point;
 
-#define V4_SPACE ((point)0xffff << 32) /* the first IPv4 address in its mapped form */
+#define INDEX_BITS_MAX 16u
+
+/* Everything from `first` up to the next range's first has `value`. Three share a cache line. */
+struct range {
+    point first;
+    uint32_t value;
+} __attribute__((packed, aligned(4)));
 
 /*
- * Everything from firsts[i] up to firsts[i + 1] has values[i]. Ends of ranges that are all IPv4 are
- * kept as 32-bit numbers: four times as many of them share a cache line.
+ * Where to search: the bits behind those that all prefixes share choose a slot, which holds the
+ * number of the last range that begins at or before the slot's first address. There is one slot
+ * more, for the end.
  */
 struct prefix_table {
-    uint32_t n, missing;
-    uint32_t *values;
-    uint32_t *firsts_v4; /* of IPv4 addresses, all others are missing; NULL: */
-    point *firsts;       /* of all */
+    point shared; /* zero behind the shared bits */
+    uint8_t shared_bits, index_bits;
+    uint32_t missing;
+    uint32_t n;
+    struct range *ranges;
+    uint32_t *slots;
 };
 
 static point point_of(const struct address *a)
@@ -58,14 +65,12 @@ static int entry_compare(const void *left, const void *right)
 
 static void push_range(struct prefix_table *table, point first, uint32_t value)
 {
-    uint32_t last = table->n - 1;
+    struct range *last = table->n ? &table->ranges[table->n - 1] : NULL;
 
-    if (table->n && table->firsts[last] == first) {
-        table->values[last] = value; /* nothing lies between: the inner prefix wins */
-    } else if (!table->n || table->values[last] != value) {
-        table->firsts[table->n] = first;
-        table->values[table->n++] = value;
-    }
+    if (last && last->first == first)
+        last->value = value; /* nothing lies between: the inner prefix wins */
+    else if (!last || last->value != value)
+        table->ranges[table->n++] = (struct range){first, value};
 }
 
 /* The first address behind a prefix; 0 where the prefix reaches the end of the space. */
@@ -101,46 +106,77 @@ static void build_ranges(struct prefix_table *table, const struct prefix_entry *
     }
 }
 
-static bool all_v4(const struct prefix_entry *entries, uint32_t n)
+/* -- the index -- */
+
+static uint8_t leading_zeros(point p)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (entries[i].bits < ADDRESS_V4_PREFIX_BITS || !address_is_v4(&entries[i].network))
-            return false;
-    return true;
+    uint64_t high = (uint64_t)(p >> 64), low = (uint64_t)p;
+
+    return (uint8_t)(high ? __builtin_clzll(high) : low ? 64 + __builtin_clzll(low) : 128);
 }
 
-/* In place: what is below the IPv4 addresses goes, so does what is above. */
-static void shorten_to_v4(struct prefix_table *table)
+/* The leading bits that all networks have in common, as far as every prefix holds them: who differs
+ * there is in no prefix. */
+static void find_shared_bits(struct prefix_table *table, const struct prefix_entry *entries,
+                             uint32_t n)
 {
-    uint32_t *firsts = (uint32_t *)table->firsts, n = 0;
+    uint8_t bits = n ? 128 : 0;
 
-    for (uint32_t i = 0; i < table->n; i++) {
-        point first = table->firsts[i];
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t same = leading_zeros(point_of(&entries[0].network) ^ point_of(&entries[i].network));
 
-        if (i + 1 < table->n && table->firsts[i + 1] <= V4_SPACE)
-            continue;
-        if (first > V4_SPACE + UINT32_MAX)
-            break;
-        table->values[n] = table->values[i];
-        firsts[n++] = first > V4_SPACE ? (uint32_t)first : 0;
+        bits = same < bits ? same : bits;
+        bits = entries[i].bits < bits ? entries[i].bits : bits;
     }
-    table->n = n;
-    table->firsts_v4 = firsts;
+    table->shared_bits = bits;
+    table->shared = n ? point_of(&entries[0].network) & ~host_mask(bits) : 0;
 }
 
-static struct prefix_table *allocate(uint32_t ranges)
+/* One slot for each prefix or two; a single one where all prefixes share every bit. */
+static uint8_t index_bits_for(uint32_t n, uint8_t shared_bits)
+{
+    uint8_t bits = 0;
+
+    while (bits < INDEX_BITS_MAX && bits + shared_bits < 128 && 1u << bits < n)
+        bits++;
+    return bits;
+}
+
+static void build_index(struct prefix_table *table)
+{
+    uint32_t at = 0, slots = 1u << table->index_bits;
+    uint8_t bits = (uint8_t)(table->shared_bits + table->index_bits);
+    point slot = table->shared;
+
+    for (uint32_t i = 0; i < slots; i++) {
+        while (at + 1 < table->n && table->ranges[at + 1].first <= slot)
+            at++;
+        table->slots[i] = at;
+        slot = (slot | host_mask(bits)) + 1;
+    }
+    /* Up to the end of the last slot, whose next one may begin at zero again. */
+    while (at + 1 < table->n && table->ranges[at + 1].first <= slot - 1)
+        at++;
+    table->slots[slots] = at;
+}
+
+static struct prefix_table *allocate(const struct prefix_entry *entries, uint32_t n)
 {
     struct prefix_table *table = calloc(1, sizeof(*table));
 
     if (!table)
         return NULL;
-    table->firsts = calloc(ranges, sizeof(*table->firsts));
-    table->values = calloc(ranges, sizeof(*table->values));
-    if (table->firsts && table->values)
+    find_shared_bits(table, entries, n);
+    table->index_bits = index_bits_for(n, table->shared_bits);
+    table->ranges = calloc(2 * (size_t)n + 1, sizeof(*table->ranges));
+    table->slots = calloc((1u << table->index_bits) + 1, sizeof(*table->slots));
+    if (table->ranges && table->slots)
         return table;
     prefix_table_free(table);
     return NULL;
 }
+
+/* -- life -- */
 
 int prefix_table_create(struct prefix_entry *entries, uint32_t n, uint32_t missing,
                         struct prefix_table **out)
@@ -158,13 +194,12 @@ int prefix_table_create(struct prefix_entry *entries, uint32_t n, uint32_t missi
         if (entry_compare(&entries[i - 1], &entries[i]) == 0)
             return -EINVAL;
 
-    table = allocate(2 * n + 1);
+    table = allocate(entries, n);
     if (!table)
         return -ENOMEM;
     table->missing = missing;
     build_ranges(table, entries, n);
-    if (all_v4(entries, n))
-        shorten_to_v4(table);
+    build_index(table);
     *out = table;
     return 0;
 }
@@ -173,36 +208,34 @@ void prefix_table_free(struct prefix_table *table)
 {
     if (!table)
         return;
-    free(table->values);
-    free(table->firsts);
+    free(table->ranges);
+    free(table->slots);
     free(table);
 }
 
-/* -- lookup: the last range whose first address is not above the wanted one -- */
+/* -- lookup -- */
 
-/* Steps by arithmetic: which half an address is in, no branch predictor knows. */
-static uint32_t find_v4(const struct prefix_table *table, uint32_t wanted)
+static uint32_t slot_of(const struct prefix_table *table, point p)
 {
-    const uint32_t *base = table->firsts_v4;
+    uint64_t bits = (uint64_t)(p << (table->shared_bits & 127) >> 64);
 
-    for (uint32_t n = table->n; n > 1; n -= n / 2)
-        base += n / 2 & -(uint32_t)(base[n / 2] <= wanted);
-    return table->values[base - table->firsts_v4];
-}
-
-static uint32_t find_any(const struct prefix_table *table, point wanted)
-{
-    const point *base = table->firsts;
-
-    for (uint32_t n = table->n; n > 1; n -= n / 2)
-        base += n / 2 & -(uint32_t)(base[n / 2] <= wanted);
-    return table->values[base - table->firsts];
+    return (uint32_t)(bits >> 1 >> (63 - table->index_bits)); /* a shift by 64 is none */
 }
 
 uint32_t prefix_table_find(const struct prefix_table *table, const struct address *address)
 {
-    if (!table->firsts_v4)
-        return find_any(table, point_of(address));
-    return address_is_v4(address) ? find_v4(table, __builtin_bswap32(address->words[3]))
-                                  : table->missing;
+    point wanted = point_of(address);
+    const struct range *base;
+    uint32_t slot, first;
+
+    if (table->shared_bits && (wanted ^ table->shared) >> (128 - table->shared_bits))
+        return table->missing;
+    slot = slot_of(table, wanted);
+    first = table->slots[slot];
+    base = &table->ranges[first];
+    /* The last range whose first address is not above the wanted one; ranges[0] starts at zero. */
+    for (uint32_t n = table->slots[slot + 1] - first + 1; n > 1; n -= n / 2)
+        if (base[n / 2].first <= wanted)
+            base += n / 2;
+    return base->value;
 }

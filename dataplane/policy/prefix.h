@@ -3,9 +3,10 @@
  * Longest-prefix match as a sorted array of disjoint address ranges.
  *
  * Nested prefixes are flattened once, when the table is built: each address then belongs to exactly
- * one range, whose value is that of the longest prefix over it, and a lookup is one binary search.
- * n prefixes make at most 2n + 1 ranges of 20 bytes, where there is nothing but IPv4 of 8. Immutable
- * after building; any thread may read.
+ * one range, whose value is that of the longest prefix over it. An index by the bits behind those
+ * that all prefixes share says which few ranges to search. n prefixes make at most 2n + 1 ranges of
+ * 20 bytes, and an index of at most 8n bytes and never more than 256 KiB. Immutable after building;
+ * any thread may read.
  */
 #ifndef SLUICE_POLICY_PREFIX_H
 #define SLUICE_POLICY_PREFIX_H

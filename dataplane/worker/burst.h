@@ -68,6 +68,7 @@ struct burst {
     uint8_t actions[BURST_MAX];    /* enum action */
     uint8_t causes[BURST_MAX];     /* FORWARD: enum pass; else: enum reason */
     struct flow_query queries[BURST_MAX];
+    struct slot slots[BURST_MAX]; /* without a flow: who asks whom; or ADMISSION_NO_SERVICE */
     struct packet packets[BURST_MAX];
 };
 

@@ -100,6 +100,25 @@ static void find_flows(struct burst *b)
     b->inserted = 0;
 }
 
+/* -- classify: who asks whom where no flow says it; what they will be judged by is fetched -- */
+
+static void classify(struct burst *b)
+{
+    const struct admission *adm = b->worker->admission;
+
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->queries[i].key.tags && !b->queries[i].flow)
+            step_classify(b, i);
+    for (unsigned i = 0; i < b->n; i++) {
+        if (!b->queries[i].key.tags)
+            continue;
+        if (b->queries[i].flow)
+            admission_prefetch_packet(adm, b->queries[i].flow->tenant);
+        else if (b->slots[i].service != ADMISSION_NO_SERVICE)
+            admission_prefetch_attempt(adm, b->slots[i].tenant);
+    }
+}
+
 /* -- judge: known flows advance, new work is offered to admission, strangers pass -- */
 
 static void judge_flow(struct burst *b, unsigned i)
@@ -159,6 +178,7 @@ static void act(struct burst *b)
 static void journey_of_own(struct burst *b)
 {
     find_flows(b);
+    classify(b);
     judge(b);
     act(b);
 }

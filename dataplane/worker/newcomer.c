@@ -6,30 +6,19 @@
 #include "dataplane/packet/refusal.h"
 #include "dataplane/worker/steps.h"
 
-/* Who asks whom, by index into the policy; a service of POLICY_NONE names nobody. */
-struct parties {
-    uint32_t tenant, service;
-};
-
-static struct parties classify(const struct burst *b, unsigned i)
+void step_classify(struct burst *b, unsigned i)
 {
     const struct packet *packet = &b->packets[i];
-    bool in = burst_direction(b, i) == DIRECTION_IN;
-    struct parties who = {
-        .service = policy_find_service(b->policy, in ? &packet->destination : &packet->source,
-                                       packet->protocol,
-                                       in ? packet->destination_port : packet->source_port)};
+    const struct flow_key *key = &b->queries[i].key;
+    uint32_t service =
+        policy_find_service(b->policy, &key->inside, packet->protocol, key->inside_port);
 
-    if (who.service != POLICY_NONE)
-        who.tenant =
-            policy_find_tenant(b->policy, in ? &packet->source : &packet->destination, who.service);
-    return who;
-}
-
-static struct slot slot_for(const struct burst *b, struct parties who)
-{
-    return (struct slot){policy_tenant(b->policy, who.tenant)->id,
-                         policy_service(b->policy, who.service)->id};
+    b->slots[i].service = ADMISSION_NO_SERVICE;
+    if (service == POLICY_NONE)
+        return;
+    b->slots[i] = (struct slot){
+        policy_tenant_id(b->policy, policy_find_tenant(b->policy, &key->outside, service)),
+        policy_service_id(b->policy, service)};
 }
 
 static void refuse(struct burst *b, unsigned i, uint32_t service, enum reason reason)
@@ -81,17 +70,18 @@ void step_ask(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
     struct flow *flow = b->queries[i].flow;
-    struct parties who = classify(b, i);
     struct decision decision;
     struct attempt attempt;
     enum reason reason;
     struct slot slot;
 
-    if (who.service == POLICY_NONE) {
+    if (flow) /* of an attempt that has ended: the policy may have changed since */
+        step_classify(b, i);
+    slot = b->slots[i];
+    if (slot.service == ADMISSION_NO_SERVICE) {
         step_decide(b, i, ACTION_FORWARD, PASS_UNNAMED);
         return;
     }
-    slot = slot_for(b, who);
     attempt = (struct attempt){slot.tenant, slot.service, b->packets[i].ip_bytes};
     reason = standing_in_the_way(b, i);
     if (reason != REASON_NONE) {
@@ -116,15 +106,13 @@ void step_ask(struct burst *b, unsigned i)
  * it is real, the service answers, and the answer makes it known. */
 static void pass_midflow(struct burst *b, unsigned i)
 {
-    struct parties who = classify(b, i);
+    uint32_t tenant = b->slots[i].tenant;
     struct decision decision;
-    uint32_t tenant;
 
-    if (who.service == POLICY_NONE) {
+    if (b->slots[i].service == ADMISSION_NO_SERVICE) {
         step_decide(b, i, ACTION_FORWARD, PASS_UNNAMED);
         return;
     }
-    tenant = policy_tenant(b->policy, who.tenant)->id;
     decision = admission_charge(b->worker->admission, tenant, b->packets[i].ip_bytes, b->now_ns);
     if (decision.verdict == VERDICT_REFUSE) {
         step_decide(b, i, ACTION_DROP, (uint8_t)decision.reason);
@@ -144,10 +132,10 @@ static void learn_from_service(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
     const struct packet *packet = &b->packets[i];
-    struct parties who = classify(b, i);
+    struct slot slot = b->slots[i];
     struct flow *flow;
 
-    if (who.service == POLICY_NONE || !flow_has_room(w->flows, b->queries[i].hash))
+    if (slot.service == ADMISSION_NO_SERVICE || !flow_has_room(w->flows, b->queries[i].hash))
         return;
     if (packet->kind == PACKET_UDP) {
         flow = insert(b, i);
@@ -158,8 +146,6 @@ static void learn_from_service(struct burst *b, unsigned i)
     if ((packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
         flow_restart(insert(b, i), packet, b->now_ms);
     } else if (packet->payload_bytes > 0 && !(packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))) {
-        struct slot slot = slot_for(b, who);
-
         flow = insert(b, i);
         flow_start_established(flow, b->now_ms);
         slot_hold(w, flow, &slot);

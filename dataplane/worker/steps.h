@@ -20,6 +20,8 @@ void step_settle_unasked(struct burst *b, unsigned i);
 /* known.c: a packet of the known flow b->queries[i].flow that asks for nothing new. */
 void step_pass_known(struct burst *b, unsigned i);
 
+/* newcomer.c: who asks whom, b->slots[i], of a packet that no flow speaks for. */
+void step_classify(struct burst *b, unsigned i);
 /* newcomer.c: would a packet of no known flow open one? */
 bool step_opens_flow(const struct burst *b, unsigned i);
 /* newcomer.c: a packet that asks for new work, on a new flow or on one that has ended. */
