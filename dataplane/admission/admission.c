@@ -176,6 +176,12 @@ void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant)
     __builtin_prefetch(shared_tenant_window(adm->shared, tenant), 1);
 }
 
+static void count_packet(struct tenant_state *t, enum direction direction, uint32_t ip_bytes)
+{
+    count(&t->counters.packets[direction], 1);
+    count(&t->counters.bytes[direction], ip_bytes);
+}
+
 /* `reason` is REASON_NONE for an admitted attempt. */
 static void count_attempt(struct admission *adm, const struct attempt *attempt, enum reason reason)
 {
@@ -199,6 +205,8 @@ struct decision admission_offer(struct admission *adm, const struct attempt *att
     enum reason reason = decide(adm, attempt, now_ns);
 
     count_attempt(adm, attempt, reason);
+    if (reason == REASON_NONE)
+        count_packet(&adm->tenants[attempt->tenant], DIRECTION_IN, attempt->ip_bytes);
     return (struct decision){reason ? VERDICT_REFUSE : VERDICT_ADMIT, reason};
 }
 
@@ -217,25 +225,23 @@ struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_
                                  uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[tenant];
-    enum reason reason;
+    enum reason reason = REASON_NONE;
 
-    if (!t->metered)
+    if (t->metered) {
+        reason = take_packet(t, ip_bytes, generation_of(adm), now_ns);
+        note_held(adm, tenant);
+    }
+    if (reason == REASON_NONE) {
+        count_packet(t, DIRECTION_IN, ip_bytes);
         return (struct decision){VERDICT_ADMIT, REASON_NONE};
-    reason = take_packet(t, ip_bytes, generation_of(adm), now_ns);
-    note_held(adm, tenant);
-    if (reason == REASON_NONE)
-        return (struct decision){VERDICT_ADMIT, REASON_NONE};
+    }
     count(reason == REASON_PACKETS ? &t->counters.dropped_packets : &t->counters.dropped_bits, 1);
     return (struct decision){VERDICT_REFUSE, reason};
 }
 
-void admission_count(struct admission *adm, uint32_t tenant, enum direction direction,
-                     uint32_t ip_bytes)
+void admission_count_out(struct admission *adm, uint32_t tenant, uint32_t ip_bytes)
 {
-    struct admission_tenant_counters *t = &adm->tenants[tenant].counters;
-
-    count(&t->packets[direction], 1);
-    count(&t->bytes[direction], ip_bytes);
+    count_packet(&adm->tenants[tenant], DIRECTION_OUT, ip_bytes);
 }
 
 void admission_adopt_flow(struct admission *adm, const struct slot *slot)

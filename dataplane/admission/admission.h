@@ -109,8 +109,8 @@ void admission_adopt(struct admission *adm, const struct policy *policy);
 void admission_prefetch_packet(const struct admission *adm, uint32_t tenant);
 void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant);
 
-/* Asks for one attempt. On admit with a service, a slot (tenant, service) is held until
- * admission_complete(). Owner thread. */
+/* Asks for one attempt. On admit its packet is counted as one that passes, and with a service a
+ * slot (tenant, service) is held until admission_complete(). Owner thread. */
 struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
                                 uint64_t now_ns);
 
@@ -121,13 +121,12 @@ void admission_refuse(struct admission *adm, const struct attempt *attempt, enum
 void admission_repeat(struct admission *adm, const struct slot *slot);
 
 /* Charges one outside -> inside packet of `ip_bytes` to a tenant's packet and bit quotas: both are
- * tested, then both debited. Owner thread. */
+ * tested, then both debited. Counts it when it passes. Owner thread. */
 struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
                                  uint64_t now_ns);
 
-/* Counts a forwarded packet; no limit applies. */
-void admission_count(struct admission *adm, uint32_t tenant, enum direction direction,
-                     uint32_t ip_bytes);
+/* Counts one inside -> outside packet; no limit applies. */
+void admission_count_out(struct admission *adm, uint32_t tenant, uint32_t ip_bytes);
 
 /* Takes a slot on debt for work that already runs (a flow found mid-way). Bills no attempt. */
 void admission_adopt_flow(struct admission *adm, const struct slot *slot);

@@ -4,20 +4,6 @@
 static const struct flow_change goes_on = {FLOW_EFFECT_NONE, OUTCOME_FINISHED};
 static const struct flow_change repeats = {FLOW_EFFECT_REPEAT, OUTCOME_FINISHED};
 
-struct flow_key flow_key_of(const struct packet *packet, enum direction direction)
-{
-    bool in = direction == DIRECTION_IN;
-
-    return (struct flow_key){
-        .outside = in ? packet->source : packet->destination,
-        .inside = in ? packet->destination : packet->source,
-        .outside_port = in ? packet->source_port : packet->destination_port,
-        .inside_port = in ? packet->destination_port : packet->source_port,
-        .tags =
-            (uint32_t)packet->protocol << 24 | (uint32_t)packet->vlan[1] << 12 | packet->vlan[0],
-    };
-}
-
 static struct flow_change end_with(struct flow *flow, enum outcome outcome, uint32_t now_ms)
 {
     flow->state = FLOW_CLOSED;

@@ -41,7 +41,19 @@ struct flow_change {
 };
 
 /* Key of a TCP or UDP packet that travels in `direction`. */
-struct flow_key flow_key_of(const struct packet *packet, enum direction direction);
+static inline struct flow_key flow_key_of(const struct packet *packet, enum direction direction)
+{
+    bool in = direction == DIRECTION_IN;
+
+    return (struct flow_key){
+        .outside = in ? packet->source : packet->destination,
+        .inside = in ? packet->destination : packet->source,
+        .outside_port = in ? packet->source_port : packet->destination_port,
+        .inside_port = in ? packet->destination_port : packet->source_port,
+        .tags =
+            (uint32_t)packet->protocol << 24 | (uint32_t)packet->vlan[1] << 12 | packet->vlan[0],
+    };
+}
 
 /* Does this packet ask for new work: a SYN after the flow has closed, a datagram after the reply? A
  * flow that lingers still holds its slot, so the caller refuses; else it asks admission, and calls

@@ -10,16 +10,16 @@
 _Static_assert(1 << SWEEP_MS_SHIFT == FLOW_SWEEP_MS, "the sweep divides by a shift");
 
 struct index_line {
-    uint16_t tags[FLOW_WAYS];    /* compared all at once */
-    uint32_t entries[FLOW_WAYS]; /* 0: empty */
-    uint32_t displaced;          /* keys of this line that live in their second line */
+    uint16_t tags[FLOW_WAYS]; /* compared all at once; 0: empty */
+    uint32_t entries[FLOW_WAYS];
+    uint32_t displaced; /* keys of this line that live in their second line */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct index_line) == 64, "an index line is one cache line");
 
 struct flow_table {
     struct index_line *lines;
-    struct flow *entries; /* entries[0] is never used: 0 means none */
+    struct flow *entries; /* entries[0] is never used: 0 means none was free */
     uint32_t *freed;      /* a stack beside the entries: popping one does not wait for its line */
     uint32_t line_mask;
     uint32_t max;
@@ -104,7 +104,7 @@ static uint32_t second_line(const struct flow_table *table, uint64_t hash)
 
 static uint16_t tag_of(uint64_t hash)
 {
-    return (uint16_t)(hash >> 48);
+    return (uint16_t)(hash >> 48 | 1); /* never that of an empty way */
 }
 
 static bool key_equal(const struct flow_key *a, const struct flow_key *b)
@@ -146,7 +146,7 @@ static struct flow *find_in(struct flow_table *table, const struct index_line *l
     for (uint32_t ways = ways_with_tag(line, tag); ways; ways &= ways - 1) {
         struct flow *flow = entry_of(table, line, ways);
 
-        if (key_equal(&flow->key, key) && flow != table->entries)
+        if (key_equal(&flow->key, key))
             return flow;
     }
     return NULL;
@@ -177,7 +177,7 @@ static struct flow *confirm(struct flow_table *table, const struct flow_query *q
 {
     struct flow *flow = query->flow;
 
-    if (flow && flow != table->entries && key_equal(&flow->key, &query->key))
+    if (flow && key_equal(&flow->key, &query->key))
         return flow;
     if (!flow && !table->lines[first_line(table, query->hash)].displaced)
         return NULL;
@@ -222,20 +222,16 @@ void flow_find_burst(struct flow_table *table, struct flow_query *queries, unsig
 
 /* -- insertion and removal -- */
 
-static unsigned empty_way(const struct index_line *line)
+static bool has_empty_way(const struct index_line *line)
 {
-    unsigned way = 0;
-
-    while (way < FLOW_WAYS && line->entries[way])
-        way++;
-    return way;
+    return ways_with_tag(line, 0) != 0;
 }
 
 bool flow_has_room(const struct flow_table *table, uint64_t hash)
 {
     return (table->n_free || table->touched < table->max) &&
-           (empty_way(&table->lines[first_line(table, hash)]) < FLOW_WAYS ||
-            empty_way(&table->lines[second_line(table, hash)]) < FLOW_WAYS);
+           (has_empty_way(&table->lines[first_line(table, hash)]) ||
+            has_empty_way(&table->lines[second_line(table, hash)]));
 }
 
 static uint32_t take_entry(struct flow_table *table)
@@ -257,19 +253,18 @@ static void set_used(struct flow_table *table, uint32_t used)
 struct flow *flow_insert(struct flow_table *table, const struct flow_key *key, uint64_t hash)
 {
     struct index_line *first = &table->lines[first_line(table, hash)], *line = first;
-    unsigned way = empty_way(line);
     struct flow *flow;
     uint32_t entry;
+    unsigned way;
 
-    if (way == FLOW_WAYS) {
+    if (!has_empty_way(line))
         line = &table->lines[second_line(table, hash)];
-        way = empty_way(line);
-        if (way == FLOW_WAYS)
-            return NULL;
-    }
+    if (!has_empty_way(line))
+        return NULL;
     entry = take_entry(table);
     if (!entry)
         return NULL;
+    way = (unsigned)__builtin_ctz(ways_with_tag(line, 0));
     first->displaced += line != first;
     line->tags[way] = tag_of(hash);
     line->entries[way] = entry;
@@ -282,8 +277,8 @@ struct flow *flow_insert(struct flow_table *table, const struct flow_key *key, u
 static bool clear_in(struct index_line *line, uint32_t entry)
 {
     for (unsigned way = 0; way < FLOW_WAYS; way++)
-        if (line->entries[way] == entry) {
-            line->entries[way] = 0;
+        if (line->entries[way] == entry && line->tags[way] != 0) {
+            line->tags[way] = 0;
             return true;
         }
     return false;

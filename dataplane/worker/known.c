@@ -56,13 +56,14 @@ void step_pass_known(struct burst *b, unsigned i)
             step_decide(b, i, ACTION_DROP, d.reason);
             return;
         }
+    } else {
+        admission_count_out(w->admission, slot.tenant, packet->ip_bytes);
     }
     change = flow_advance(flow, packet, burst_direction(b, i), b->now_ms);
     if (change.effect == FLOW_EFFECT_ENDED)
         slot_free(w, flow, change.outcome);
     else if (change.effect == FLOW_EFFECT_REPEAT)
         admission_repeat(w->admission, &slot);
-    admission_count(w->admission, slot.tenant, burst_direction(b, i), packet->ip_bytes);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
 }
 

@@ -98,7 +98,6 @@ void step_ask(struct burst *b, unsigned i)
         flow = insert(b, i);
     flow_restart(flow, &b->packets[i], b->now_ms);
     slot_hold(w, flow, &slot);
-    admission_count(w->admission, slot.tenant, DIRECTION_IN, attempt.ip_bytes);
     step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
 }
 
@@ -118,7 +117,6 @@ static void pass_midflow(struct burst *b, unsigned i)
         step_decide(b, i, ACTION_DROP, (uint8_t)decision.reason);
         return;
     }
-    admission_count(b->worker->admission, tenant, DIRECTION_IN, b->packets[i].ip_bytes);
     step_decide(b, i, ACTION_FORWARD, PASS_MIDFLOW);
 }
 
@@ -150,7 +148,7 @@ static void learn_from_service(struct burst *b, unsigned i)
         flow_start_established(flow, b->now_ms);
         slot_hold(w, flow, &slot);
         admission_adopt_flow(w->admission, &slot);
-        admission_count(w->admission, slot.tenant, DIRECTION_OUT, packet->ip_bytes);
+        admission_count_out(w->admission, slot.tenant, packet->ip_bytes);
     }
 }
 

@@ -49,7 +49,6 @@ static void pass_charged(struct burst *b, unsigned i, enum pass pass, uint32_t t
         step_decide(b, i, ACTION_DROP, (uint8_t)d.reason);
         return;
     }
-    admission_count(b->worker->admission, tenant, DIRECTION_IN, ip_bytes);
     step_decide(b, i, ACTION_FORWARD, (uint8_t)pass);
 }
 
@@ -63,13 +62,12 @@ static void pass_as_attempt(struct burst *b, unsigned i, enum pass pass, uint32_
         step_decide(b, i, ACTION_DROP, (uint8_t)d.reason);
         return;
     }
-    admission_count(b->worker->admission, tenant, DIRECTION_IN, attempt.ip_bytes);
     step_decide(b, i, ACTION_FORWARD, (uint8_t)pass);
 }
 
 static uint32_t tenant_id(const struct burst *b, uint32_t index)
 {
-    return policy_tenant(b->policy, index)->id;
+    return policy_tenant_id(b->policy, index);
 }
 
 /* Towards the services. */

@@ -321,9 +321,9 @@ static void refuse_and_repeat_only_count(void **state)
     assert_int_equal(s->attempt_packets, 2);
     assert_int_equal(s->refused[REASON_TABLE], 1);
 
-    admission_count(g->adm, ACME, DIRECTION_IN, 60);
-    admission_count(g->adm, ACME, DIRECTION_OUT, 1500);
-    admission_count(g->adm, ACME, DIRECTION_OUT, 1500);
+    assert_int_equal(admission_charge(g->adm, ACME, 60, 0).verdict, VERDICT_ADMIT);
+    admission_count_out(g->adm, ACME, 1500);
+    admission_count_out(g->adm, ACME, 1500);
     assert_int_equal(t->packets[DIRECTION_IN], 1);
     assert_int_equal(t->bytes[DIRECTION_IN], 60);
     assert_int_equal(t->packets[DIRECTION_OUT], 2);
