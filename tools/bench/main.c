@@ -7,6 +7,7 @@
 
 #include "dataplane/worker/clock.h"
 #include "dataplane/worker/eal.h"
+#include "tools/bench/cases.h"
 #include "tools/bench/measure.h"
 #include "tools/bench/options.h"
 #include "tools/bench/report.h"
@@ -17,14 +18,10 @@ enum { EXIT_OK, EXIT_RUN_TIME, EXIT_USAGE, EXIT_EAL = 4 };
 
 struct bench {
     struct options options;
+    struct cases cases;
     struct rings rings;
     struct clock clock;
 };
-
-static uint32_t tenants_of(const struct options *options, const struct row *row, uint32_t flows)
-{
-    return RTE_MIN(flows, row->decision ? (uint32_t)POLICY_TENANTS_MAX : options->tenants);
-}
 
 static int measure_in_scene(struct bench *bench, struct scene *scene, const struct row *row)
 {
@@ -33,7 +30,10 @@ static int measure_in_scene(struct bench *bench, struct scene *scene, const stru
     char why[128] = "it cannot be set up";
     int err = row->set_up && !row->set_up(scene) ? -EIO : 0;
 
-    scene_shuffle(scene);
+    if (!err && !scene_arrange(scene)) {
+        snprintf(why, sizeof(why), "no memory for the order of visits");
+        err = -ENOMEM;
+    }
     if (!err)
         err = measure_row(scene, row, options->runs, options->packets, &result, why, sizeof(why));
     if (err)
@@ -44,33 +44,32 @@ static int measure_in_scene(struct bench *bench, struct scene *scene, const stru
     return err;
 }
 
-static int bench_row(struct bench *bench, const struct row *row, uint32_t flows)
+static int bench_case(struct bench *bench, const struct bench_case *wanted)
 {
-    const struct scene_plan plan = {.flows = flows,
-                                    .tenants = tenants_of(&bench->options, row, flows),
+    const struct scene_plan plan = {.flows = wanted->flows,
+                                    .tenants = wanted->tenants,
                                     .cpu = bench->options.cpu,
                                     .seed = bench->options.seed,
-                                    .spent = row->spent};
+                                    .order = wanted->order,
+                                    .spent = wanted->row->spent};
     struct scene *scene = scene_open(&plan, &bench->rings);
     int err;
 
     if (!scene) {
-        fprintf(stderr, "sluice-bench: no memory for %u flows\n", flows);
+        fprintf(stderr, "sluice-bench: no memory for %u flows\n", plan.flows);
         return -ENOMEM;
     }
-    err = measure_in_scene(bench, scene, row);
+    err = measure_in_scene(bench, scene, wanted->row);
     scene_close(scene);
     return err;
 }
 
-static int bench_rows(struct bench *bench)
+static int bench_cases(struct bench *bench)
 {
-    const struct options *options = &bench->options;
     int err = 0;
 
-    for (uint32_t r = 0; r < options->n_rows && !err; r++)
-        for (uint32_t f = 0; f < options->n_flows && !err; f++)
-            err = bench_row(bench, options->rows[r], options->flows[f]);
+    for (uint32_t i = 0; i < bench->cases.n && !err; i++)
+        err = bench_case(bench, &bench->cases.at[i]);
     return err;
 }
 
@@ -85,7 +84,7 @@ static int run(struct bench *bench, bool huge)
     }
     clock_start(&bench->clock);
     report_head(&bench->options, huge, &bench->clock);
-    err = bench_rows(bench);
+    err = bench_cases(bench);
     rings_close(&bench->rings);
     return err ? EXIT_RUN_TIME : EXIT_OK;
 }
@@ -100,6 +99,9 @@ int main(int argc, char **argv)
 
     if (status)
         return status > 0 ? EXIT_OK : EXIT_USAGE;
+    cases_plan(&bench.options, &bench.cases);
+    if (bench.cases.n == 0)
+        return EXIT_USAGE;
     settings.eal.memory = bench.options.memory;
     settings.eal.main_cpu = bench.options.cpu;
     if (eal_start(&settings, &huge, why, sizeof(why)) != 0) {

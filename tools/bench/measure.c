@@ -91,10 +91,10 @@ static unsigned next_batch(struct scene *scene, const struct row *row, uint64_t 
 static void dump_instructions(const struct scene *scene, const struct row *row,
                               const struct forwarder *by, uint64_t packets)
 {
-    char name[64];
+    char name[96];
 
-    snprintf(name, sizeof(name), "%s%s %" PRIu32 " %" PRIu64, by->prefix, row->name,
-             scene->plan.flows, packets);
+    snprintf(name, sizeof(name), "%s%s %" PRIu32 " %" PRIu32 " %s %" PRIu64, by->prefix, row->name,
+             scene->plan.flows, scene->plan.tenants, order_name(scene->plan.order), packets);
     CALLGRIND_DUMP_STATS_AT(name);
 }
 

@@ -20,7 +20,7 @@ struct result {
 /*
  * 0, or -EIO with a sentence in `why` when the packets did not do what the row claims. `runs` is at
  * most OPTIONS_RUNS_MAX. Under callgrind only what is measured is counted, and each run ends with a
- * dump named "ROW FLOWS PACKETS" or "base:ROW FLOWS PACKETS".
+ * dump named "ROW FLOWS TENANTS ORDER PACKETS", with "base:" before those of the base.
  */
 int measure_row(struct scene *scene, const struct row *row, uint32_t runs, uint64_t packets,
                 struct result *result, char *why, size_t why_bytes);

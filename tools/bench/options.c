@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "dataplane/policy/policy.h"
+#include "tools/bench/numbers.h"
 #include "tools/bench/rows.h"
 
-enum { OPTION_CPU = 256 };
+enum { OPTION_CPU = 256, OPTION_ORDER };
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, 'j'},
@@ -20,6 +21,7 @@ static const struct option long_options[] = {
     {"flows", required_argument, NULL, 'f'},
     {"rows", required_argument, NULL, 'o'},
     {"tenants", required_argument, NULL, 't'},
+    {"order", required_argument, NULL, OPTION_ORDER},
     {"memory", required_argument, NULL, 'm'},
     {"seed", required_argument, NULL, 's'},
     {"cpu", required_argument, NULL, OPTION_CPU},
@@ -30,58 +32,23 @@ static const struct option long_options[] = {
 static void print_help(void)
 {
     puts("usage: sluice-bench [-j] [--runs N] [--packets N] [--flows LIST] [--rows LIST]\n"
-         "                    [--tenants N] [--memory auto|huge|none] [--cpu N] [--seed N]\n"
+         "                    [--tenants LIST] [--order LIST] [--memory auto|huge|none]\n"
+         "                    [--cpu N] [--seed N]\n"
          "Cycles per packet of the gateway beside a MAC-swap forwarder over the same rings.\n"
          "  -j, --json     one JSON object a line instead of a table\n"
          "  --runs N       runs of base and row by turns, whose medians count (5)\n"
          "  --packets N    packets in a run (1M)\n"
          "  --flows LIST   numbers of flows (1,10k,1M)\n"
-         "  --tenants N    tenants of the journey rows (100)\n"
+         "  --tenants LIST numbers of tenants of the journey rows (100)\n"
+         "  --order LIST   in which flows are visited, of: random zipf (random)\n"
          "  --memory MODE  packet buffers on huge pages or not (auto)\n"
          "  --cpu N        CPU to run on (the last one allowed)\n"
          "  --seed N       of the flow hash and the order of visits (1)");
     printf("  --rows LIST    of:");
     for (const struct row *const *row = rows_all; *row; row++)
         printf(" %s", (*row)->name);
-    puts("");
-}
-
-/* Digits, and k or M for thousands or millions; ends at a comma or the end of the text. */
-static bool parse_number(const char *text, uint64_t max, uint64_t *number)
-{
-    char *end;
-    unsigned long long value;
-    uint64_t factor = 1;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (*end == 'k' || *end == 'M')
-        factor = *end++ == 'k' ? 1000 : 1000000;
-    *number = value * factor;
-    return errno == 0 && (*end == '\0' || *end == ',') && value <= max / factor;
-}
-
-static bool parse_count(const char *text, uint64_t max, uint64_t *number)
-{
-    return !strchr(text, ',') && parse_number(text, max, number) && *number > 0;
-}
-
-static bool parse_flows(struct options *options, const char *list)
-{
-    options->n_flows = 0;
-    while (list) {
-        uint64_t flows;
-
-        if (options->n_flows == OPTIONS_LIST_MAX ||
-            !parse_number(list, OPTIONS_FLOWS_MAX, &flows) || flows == 0)
-            return false;
-        options->flows[options->n_flows++] = (uint32_t)flows;
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    return true;
+    puts("\nWithout --flows, --tenants and --order, the journeys are measured with 1, 1k and 10k\n"
+         "tenants and in the order of Zipf, too.");
 }
 
 static const struct row *find_row(const char *name, size_t bytes)
@@ -94,15 +61,50 @@ static const struct row *find_row(const char *name, size_t bytes)
 
 static bool parse_rows(struct options *options, const char *list)
 {
-    options->n_rows = 0;
-    while (list) {
+    for (options->n_rows = 0; list; list = list_next(list)) {
         const struct row *row = find_row(list, strcspn(list, ","));
 
         if (!row || options->n_rows == OPTIONS_LIST_MAX)
             return false;
         options->rows[options->n_rows++] = row;
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
+    }
+    return true;
+}
+
+static bool parse_flows(struct options *options, const char *list)
+{
+    options->default_run = false;
+    return number_parse_counts(list, OPTIONS_FLOWS_MAX, OPTIONS_LIST_MAX, options->flows,
+                               &options->n_flows);
+}
+
+static bool parse_tenants(struct options *options, const char *list)
+{
+    options->default_run = false;
+    return number_parse_counts(list, POLICY_TENANTS_MAX, OPTIONS_LIST_MAX, options->tenants,
+                               &options->n_tenants);
+}
+
+/* ORDER_MAX: none of this name. */
+static enum order find_order(const char *name, size_t bytes)
+{
+    enum order order = 0;
+
+    while (order < ORDER_MAX &&
+           (strlen(order_name(order)) != bytes || strncmp(order_name(order), name, bytes) != 0))
+        order++;
+    return order;
+}
+
+static bool parse_orders(struct options *options, const char *list)
+{
+    options->default_run = false;
+    for (options->n_orders = 0; list; list = list_next(list)) {
+        enum order order = find_order(list, strcspn(list, ","));
+
+        if (order == ORDER_MAX || options->n_orders == ORDER_MAX)
+            return false;
+        options->orders[options->n_orders++] = order;
     }
     return true;
 }
@@ -140,8 +142,13 @@ static void set_defaults(struct options *options)
                                 .runs = 5,
                                 .packets = 1000000,
                                 .seed = 1,
-                                .tenants = 100};
-    parse_flows(options, "1,10k,1M");
+                                .default_run = true,
+                                .n_flows = 3,
+                                .flows = {1, 10000, 1000000},
+                                .n_tenants = 1,
+                                .tenants = {OPTIONS_DEFAULT_TENANTS},
+                                .n_orders = 1,
+                                .orders = {ORDER_RANDOM}};
     while (rows_all[options->n_rows]) {
         options->rows[options->n_rows] = rows_all[options->n_rows];
         options->n_rows++;
@@ -163,19 +170,19 @@ static bool parse_option(struct options *options, int option, const char *value)
     case 'm':
         return parse_memory(options, value);
     case 'p':
-        return parse_count(value, OPTIONS_PACKETS_MAX, &options->packets);
+        return number_parse_count(value, OPTIONS_PACKETS_MAX, &options->packets);
     case 's':
-        return parse_number(value, UINT64_MAX, &options->seed);
+        return number_parse(value, UINT64_MAX, &options->seed);
     case 'r':
-        valid = parse_count(value, OPTIONS_RUNS_MAX, &number);
+        valid = number_parse_count(value, OPTIONS_RUNS_MAX, &number);
         options->runs = (uint32_t)number;
         return valid;
     case 't':
-        valid = parse_count(value, POLICY_TENANTS_MAX, &number);
-        options->tenants = (uint32_t)number;
-        return valid;
+        return parse_tenants(options, value);
+    case OPTION_ORDER:
+        return parse_orders(options, value);
     case OPTION_CPU:
-        valid = parse_number(value, CPU_SETSIZE - 1, &number);
+        valid = number_parse(value, CPU_SETSIZE - 1, &number);
         options->cpu = (uint32_t)number;
         return valid;
     default:

@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 #include "dataplane/worker/settings.h"
+#include "tools/bench/order.h"
+
+#define OPTIONS_DEFAULT_TENANTS 100u
 
 #define OPTIONS_LIST_MAX    16
 #define OPTIONS_FLOWS_MAX   10000000u
@@ -22,9 +25,13 @@ struct options {
     uint32_t runs;
     uint64_t packets; /* in a run */
     uint64_t seed;    /* of the flow hash and the order of visits */
-    uint32_t tenants; /* at most; a journey has no more tenants than flows */
+    bool default_run; /* flows, tenants and order were not named: they are the defaults */
     uint32_t n_flows;
     uint32_t flows[OPTIONS_LIST_MAX];
+    uint32_t n_tenants;
+    uint32_t tenants[OPTIONS_LIST_MAX]; /* of a journey */
+    uint32_t n_orders;
+    enum order orders[ORDER_MAX];
     uint32_t n_rows;
     const struct row *rows[OPTIONS_LIST_MAX];
 };

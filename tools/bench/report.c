@@ -41,8 +41,8 @@ void report_head(const struct options *options, bool huge, const struct clock *c
     printf("# frames of %d bytes in bursts of %d; median of %" PRIu32 " runs of %" PRIu64
            " packets by turns with the base; seed %" PRIu64 "\n",
            FRAME_BYTES, BURST_MAX, options->runs, options->packets, options->seed);
-    printf("%-16s %9s %8s %9s %9s %9s %9s %7s %9s %9s\n", "row", "flows", "tenants", "cycles", "ns",
-           "base", "delta", "ratio", "min", "max");
+    printf("%-16s %9s %8s %-6s %9s %9s %9s %9s %7s %9s %9s\n", "row", "flows", "tenants", "order",
+           "cycles", "ns", "base", "delta", "ratio", "min", "max");
 }
 
 void report_row(const struct options *options, const struct scene *scene, const struct row *row,
@@ -51,18 +51,19 @@ void report_row(const struct options *options, const struct scene *scene, const 
     double ns = result->cycles * 1e9 / (double)clock->measured_hz;
     double delta = result->cycles - result->base_cycles;
     double ratio = result->cycles / result->base_cycles;
+    const char *order = order_name(scene->plan.order);
 
     if (options->json)
         printf("{\"row\":\"%s\",\"ports\":%d,\"flows\":%" PRIu32 ",\"tenants\":%" PRIu32
-               ",\"order\":\"random\",\"cycles\":%.1f,\"ns\":%.1f,\"base_cycles\":%.1f,"
-               "\"delta\":%.1f,\"ratio\":%.3f,\"min\":%.1f,\"max\":%.1f,\"runs\":%" PRIu32
-               ",\"packets\":%" PRIu64 "}\n",
-               row->name, PORTS, scene->plan.flows, scene->plan.tenants, result->cycles, ns,
+               ",\"order\":\"%s\",\"cycles\":%.1f,\"ns\":%.1f,\"base_cycles\":%.1f,"
+               "\"delta\":%.1f,\"ratio\":%.3f,\"min\":%.1f,\"max\":%.1f,\"runs\":"
+               "%" PRIu32 ",\"packets\":%" PRIu64 "}\n",
+               row->name, PORTS, scene->plan.flows, scene->plan.tenants, order, result->cycles, ns,
                result->base_cycles, delta, ratio, result->min, result->max, result->runs,
                result->packets);
     else
-        printf("%-16s %9" PRIu32 " %8" PRIu32 " %9.1f %9.1f %9.1f %9.1f %7.2f %9.1f %9.1f\n",
-               row->name, scene->plan.flows, scene->plan.tenants, result->cycles, ns,
+        printf("%-16s %9" PRIu32 " %8" PRIu32 " %-6s %9.1f %9.1f %9.1f %9.1f %7.2f %9.1f %9.1f\n",
+               row->name, scene->plan.flows, scene->plan.tenants, order, result->cycles, ns,
                result->base_cycles, delta, ratio, result->min, result->max);
     fflush(stdout);
 }

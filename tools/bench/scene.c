@@ -8,6 +8,7 @@
 #include "dataplane/worker/memory.h"
 #include "dataplane/worker/steps.h"
 #include "tools/bench/frames.h"
+#include "tools/bench/random.h"
 
 #define START_NS   1000000000ull
 #define AMPLE      1000000000u /* a second; what is spent never shows */
@@ -18,17 +19,6 @@
 static uint32_t table_size(uint32_t flows)
 {
     return RTE_MIN(2 * flows, FLOW_MAX);
-}
-
-/* splitmix64, a step of which is a random number (Steele, Lea, Flood: "Fast splittable
- * pseudorandom number generators", 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
 }
 
 /* -- policy -- */
@@ -121,7 +111,7 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
     uint64_t state = scene->plan.seed, seed[4];
 
     for (unsigned i = 0; i < 4; i++)
-        seed[i] = next_random(&state);
+        seed[i] = random_next(&state);
     struct admission_shared *shared = admission_shared_init(scene->shared_memory, ids);
 
     w->admission = admission_init(scene->admission_memory, shared, 0);
@@ -150,27 +140,27 @@ static void spend_attempts(struct scene *scene)
 
 /* -- the order of visits -- */
 
-static uint32_t *create_order(uint32_t flows)
-{
-    uint32_t *order = malloc(flows * sizeof(*order));
-
-    for (uint32_t i = 0; order && i < flows; i++)
-        order[i] = i;
-    return order;
-}
-
 void scene_shuffle(struct scene *scene)
 {
-    uint64_t state = scene->plan.seed;
-    uint32_t *order = scene->order;
-
-    for (uint32_t i = scene->plan.flows - 1; i > 0; i--) {
-        uint32_t other = (uint32_t)(next_random(&state) % (i + 1)), flow = order[i];
-
-        order[i] = order[other];
-        order[other] = flow;
-    }
+    order_shuffle(scene->order, scene->plan.flows, scene->plan.seed);
     scene->at = 0;
+}
+
+bool scene_arrange(struct scene *scene)
+{
+    const struct scene_plan *plan = &scene->plan;
+    uint32_t *drawn;
+
+    scene_shuffle(scene);
+    if (plan->order != ORDER_ZIPF)
+        return true;
+    /* Ranks by the shuffled order: in the order of numbers the frequent flows would be neighbours
+     * in the table. */
+    scene->visits = RTE_MAX(plan->flows, ORDER_ZIPF_VISITS);
+    drawn = order_draw_zipf(scene->order, plan->flows, scene->visits, ~plan->seed);
+    free(scene->order);
+    scene->order = drawn;
+    return drawn != NULL;
 }
 
 void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes)
@@ -180,7 +170,7 @@ void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes)
 
         scene->batch_flows[i] = flow;
         scene->batch_attempts[i] = (struct attempt){flow % scene->plan.tenants, 0, ip_bytes};
-        scene->at = scene->at + 1 < scene->plan.flows ? scene->at + 1 : 0;
+        scene->at = scene->at + 1 < scene->visits ? scene->at + 1 : 0;
     }
 }
 
@@ -210,7 +200,8 @@ struct scene *scene_open(const struct scene_plan *plan, struct rings *rings)
         return NULL;
     scene->plan = *plan;
     scene->rings = rings;
-    scene->order = create_order(plan->flows);
+    scene->order = order_create(plan->flows);
+    scene->visits = plan->flows;
     scene->policy = create_policy(plan);
     if (!scene->order || !scene->policy || !create_tables(scene, &ids)) {
         scene_close(scene);

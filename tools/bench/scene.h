@@ -8,6 +8,7 @@
 #define SLUICE_BENCH_SCENE_H
 
 #include "dataplane/worker/burst.h"
+#include "tools/bench/order.h"
 #include "tools/bench/rings.h"
 
 struct scene_plan {
@@ -15,6 +16,7 @@ struct scene_plan {
     uint32_t tenants;
     uint32_t cpu;
     uint64_t seed;
+    enum order order;
     bool spent; /* no tenant has an attempt left, or gets one while we measure */
 };
 
@@ -27,7 +29,8 @@ struct scene {
     struct flow_timeouts timeouts;
     struct policy *policy;
     uint32_t *order; /* of visits: numbers of flows */
-    uint32_t at;     /* the next visit */
+    uint32_t visits; /* in it */
+    uint32_t at;     /* the next one */
     uint32_t batch_flows[RINGS_BATCH];
     struct attempt batch_attempts[RINGS_BATCH];
     uint64_t admitted; /* decisions made without a packet, by verdict */
@@ -41,8 +44,12 @@ struct scene {
 struct scene *scene_open(const struct scene_plan *plan, struct rings *rings);
 void scene_close(struct scene *scene);
 
-/* Flows are visited in (another) random order from now on. */
+/* Flows are visited in (another) random order from now on, each once before any comes again. */
 void scene_shuffle(struct scene *scene);
+
+/* Flows are visited in the order of the plan from now on. False: no memory; only good to be closed
+ * then. Of Zipf there is no way back. */
+bool scene_arrange(struct scene *scene);
 
 /* Fills batch_flows with the next `n` visits, batch_attempts with an attempt of each. */
 void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes);

@@ -11,28 +11,37 @@ import sys
 
 ROWS = ["decision_charge", "decision_admit", "decision_refuse", "known", "new", "refused"]
 FLOWS = [1, 3000]
-TENANTS = 7
+TENANTS = [7, 50]
 RUNS = 2
 PACKETS = 5000
 KEYS = ["row", "ports", "flows", "tenants", "order", "cycles", "ns", "base_cycles", "delta",
         "ratio", "min", "max", "runs", "packets"]
+NOT_NEW_TWICE = "sluice-bench: row new is left out with order zipf: no flow is new twice\n"
+
+
+def run(bench, *arguments):
+    return subprocess.run([bench, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, check=False)
 
 
 def measure(bench, *arguments):
-    command = [bench, "--memory", "none", "--runs", str(RUNS), "--packets", str(PACKETS),
-               "--flows", ",".join(map(str, FLOWS)), "--tenants", str(TENANTS), *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    done = run(bench, "--memory", "none", "--runs", str(RUNS), "--packets", str(PACKETS),
+               "--flows", ",".join(map(str, FLOWS)), *arguments)
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def tenants_of(row, flows):
-    return flows if row.startswith("decision") else min(flows, TENANTS)
+    if row.startswith("decision"):
+        return [flows]
+    return sorted({min(flows, tenants) for tenants in TENANTS})
 
 
-def check_line(line, row, flows):
+def check_line(line, row, flows, tenants, order):
     values = json.loads(line)
     assert list(values) == KEYS, line
-    fixed = {"row": row, "ports": 2, "flows": flows, "tenants": tenants_of(row, flows),
-             "order": "random", "runs": RUNS, "packets": PACKETS}
+    fixed = {"row": row, "ports": 2, "flows": flows, "tenants": tenants, "order": order,
+             "runs": RUNS, "packets": PACKETS}
     assert {key: values[key] for key in fixed} == fixed, line
     assert 0 < values["min"] <= values["cycles"] <= values["max"], line
     assert values["ns"] > 0 and values["base_cycles"] > 0, line
@@ -42,27 +51,33 @@ def check_line(line, row, flows):
 
 
 def check_json(bench):
-    lines = measure(bench, "-j")
-    expected = [(row, flows) for row in ROWS for flows in FLOWS]
+    done = measure(bench, "-j", "--tenants", ",".join(map(str, TENANTS)), "--order", "random,zipf")
+    lines = done.stdout.splitlines()
+    expected = [(row, flows, tenants, order) for row in ROWS for order in ("random", "zipf")
+                for flows in FLOWS for tenants in tenants_of(row, flows)
+                if (row, order) != ("new", "zipf")]
+    assert done.stderr == NOT_NEW_TWICE, done.stderr
     assert len(lines) == len(expected), lines
-    for line, (row, flows) in zip(lines, expected):
-        check_line(line, row, flows)
+    for line, case in zip(lines, expected):
+        check_line(line, *case)
 
 
 def check_table(bench):
-    lines = measure(bench, "--rows", "known,refused")
+    lines = measure(bench, "--rows", "known,refused").stdout.splitlines()
     assert [line[:1] for line in lines[:2]] == ["#", "#"], lines
-    assert lines[2].split()[:4] == ["row", "flows", "tenants", "cycles"], lines
-    assert [line.split()[:2] for line in lines[3:]] == [
-        [row, str(flows)] for row in ("known", "refused") for flows in FLOWS], lines
+    assert lines[2].split()[:5] == ["row", "flows", "tenants", "order", "cycles"], lines
+    assert [line.split()[:4] for line in lines[3:]] == [
+        [row, str(flows), str(min(flows, 100)), "random"]
+        for row in ("known", "refused") for flows in FLOWS], lines
     assert len({len(line) for line in lines[2:]}) == 1, "columns are aligned"
 
 
 def check_usage(bench):
     for wrong in (["--rows", "knwon"], ["--flows", "0"], ["--flows", "1,"], ["--runs", "0"],
-                  ["--packets", "x"], ["--memory", "some"], ["--wrong"], ["more"]):
-        done = subprocess.run([bench, *wrong], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, check=False)
+                  ["--packets", "x"], ["--memory", "some"], ["--tenants", "1,65537"],
+                  ["--order", "zip"], ["--order", "random,random,zipf"], ["--seed", "1,2"],
+                  ["--rows", "new", "--order", "zipf"], ["--wrong"], ["more"]):
+        done = run(bench, *wrong)
         assert (done.returncode, done.stdout) == (2, ""), wrong
         assert done.stderr, wrong
 
