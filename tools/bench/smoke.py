@@ -6,6 +6,7 @@ The program itself fails when packets did not meet with what their row claims. N
 judged here.
 """
 import json
+import re
 import subprocess
 import sys
 
@@ -14,8 +15,8 @@ FLOWS = [1, 3000]
 TENANTS = [7, 50]
 RUNS = 2
 PACKETS = 5000
-KEYS = ["row", "ports", "flows", "tenants", "order", "cycles", "ns", "base_cycles", "delta",
-        "ratio", "min", "max", "runs", "packets"]
+KEYS = ["row", "ports", "flows", "tenants", "order", "forwards", "cycles", "ns", "base_cycles", "delta",
+        "ratio", "min", "max", "runs", "packets", "per_second", "compiler"]
 NOT_NEW_TWICE = "sluice-bench: row new is left out with order zipf: no flow is new twice\n"
 
 
@@ -41,13 +42,15 @@ def check_line(line, row, flows, tenants, order):
     values = json.loads(line)
     assert list(values) == KEYS, line
     fixed = {"row": row, "ports": 2, "flows": flows, "tenants": tenants, "order": order,
-             "runs": RUNS, "packets": PACKETS}
+             "forwards": not row.startswith("decision"), "runs": RUNS, "packets": PACKETS}
     assert {key: values[key] for key in fixed} == fixed, line
     assert 0 < values["min"] <= values["cycles"] <= values["max"], line
     assert values["ns"] > 0 and values["base_cycles"] > 0, line
     # Each figure is rounded by itself.
     assert abs(values["delta"] - (values["cycles"] - values["base_cycles"])) < 0.2, line
     assert abs(values["ratio"] - values["cycles"] / values["base_cycles"]) < 0.02 * values["ratio"], line
+    assert abs(values["per_second"] * values["ns"] / 1e9 - 1) < 0.02, line
+    assert re.fullmatch(r"(gcc|clang) \d+\.\d+\.\d+ -O\w", values["compiler"]), line
 
 
 def check_json(bench):
@@ -64,12 +67,12 @@ def check_json(bench):
 
 def check_table(bench):
     lines = measure(bench, "--rows", "known,refused").stdout.splitlines()
-    assert [line[:1] for line in lines[:2]] == ["#", "#"], lines
-    assert lines[2].split()[:5] == ["row", "flows", "tenants", "order", "cycles"], lines
-    assert [line.split()[:4] for line in lines[3:]] == [
+    assert [line[:1] for line in lines[:3]] == ["#", "#", "#"], lines
+    assert lines[3].split()[:5] == ["row", "flows", "tenants", "order", "cycles"], lines
+    assert [line.split()[:4] for line in lines[4:]] == [
         [row, str(flows), str(min(flows, 100)), "random"]
         for row in ("known", "refused") for flows in FLOWS], lines
-    assert len({len(line) for line in lines[2:]}) == 1, "columns are aligned"
+    assert len({len(line) for line in lines[3:]}) == 1, "columns are aligned"
 
 
 def check_usage(bench):
