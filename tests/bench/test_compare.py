@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/bench/compare.py: what it prints of two small files, to the letter."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+COMPARE = os.path.join(os.path.dirname(__file__), "../../tools/bench/compare.py")
+
+
+def row(name="known", flows=10000, tenants=100, order="random", cycles=120, low=118, high=125, base=20,
+        **more):
+    return {"row": name, "ports": 2, "flows": flows, "tenants": tenants, "order": order,
+            "cycles": cycles, "ns": 1, "base_cycles": base, "delta": cycles - base,
+            "ratio": cycles / base, "min": low, "max": high, "runs": 5, **more}
+
+
+def counted(name="known", instructions=660, base=40, **more):
+    return {"row": name, "ports": 2, "flows": 1, "tenants": 1, "order": "random",
+            "instructions": instructions, "base_instructions": base, "delta": instructions - base,
+            **more}
+
+
+@pytest.fixture(name="run")
+def fixture_run(tmp_path):
+    """Writes both files, a list of rows or a text, and compares them."""
+    def run(a, b, *options):
+        for name, what in (("a", a), ("b", b)):
+            if what is not None:
+                text = what if isinstance(what, str) else "".join(json.dumps(r) + "\n" for r in what)
+                (tmp_path / name).write_text(text)
+        done = subprocess.run(["/usr/bin/python3", COMPARE, "a", "b", *options], cwd=tmp_path, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return done.returncode, done.stdout, done.stderr
+    return run
+
+
+A = [row("decision_charge", 1, 1, cycles=16, low=15, high=17, forwards=False),
+     row(), row(order="zipf", cycles=100, low=99, high=101),
+     row("new", 1000000, cycles=820, low=800, high=850), row("refused")]
+B = [row("new", 1000000, cycles=660, low=640, high=700),
+     row(cycles=130, low=124, high=133), row(order="zipf", cycles=110, low=108, high=112),
+     row("decision_charge", 1, 1, cycles=20, low=19, high=21, forwards=False),
+     row("known", 1, 1)]
+
+TABLE = """\
+row                flows  tenants  order   ratio A  ratio B  cost A  cost B   change
+decision_charge        1        1  random     0.80     1.00    16.0    20.0  +25.0 %  real
+known              10000      100  random     6.00     6.50   100.0   110.0  +10.0 %  within noise
+known              10000      100  zipf       5.00     5.50    80.0    90.0  +12.5 %  real
+new              1000000      100  random    41.00    33.00   800.0   640.0  -20.0 %  real
+only in a: refused, ports 2, flows 10000, tenants 100, order random
+only in b: known, ports 2, flows 1, tenants 1, order random
+"""
+
+
+def test_table(run):
+    assert run(A, B) == (0, TABLE, "")
+
+
+def test_json(run):
+    head = '"ports":2,"flows":10000,"tenants":100,"order":"random"'
+    assert run([row(), row("refused")], [row(cycles=130, low=126, high=133), row("new")], "-j") == (
+        0,
+        '{"row":"known",%s,"ratio_a":6.0,"ratio_b":6.5,"cost_a":100,"cost_b":110,'
+        '"change_percent":10.0,"real":true}\n'
+        '{"row":"refused",%s,"only_in":"a"}\n{"row":"new",%s,"only_in":"b"}\n' % (head, head, head), "")
+
+
+def test_ranges_are_scaled_by_the_base(run):
+    """A clock of twice the speed: every figure doubles, and nothing is real of it."""
+    twice = row(cycles=240, low=236, high=250, base=40)
+    assert json.loads(run([row()], [twice], "-j")[1])["real"] is False
+    assert json.loads(run([row()], [{**twice, "base_cycles": 20, "delta": 220}], "-j")[1])["real"] is True
+
+
+def test_ranges_that_touch_are_noise(run):
+    assert json.loads(run([row()], [row(cycles=126, low=125, high=127)], "-j")[1])["real"] is False
+    assert json.loads(run([row()], [row(cycles=127, low=126, high=128)], "-j")[1])["real"] is True
+    assert json.loads(run([row(cycles=127, low=126, high=128)], [row()], "-j")[1])["real"] is True
+
+
+def test_bound(run):
+    known = "known, ports 2, flows 10000, tenants 100, order random"
+    worse = [row(cycles=130)]
+    assert run([row()], worse, "--bound", "10")[0::2] == (0, "")
+    assert run([row()], worse, "--bound", "9.5")[0::2] == (
+        1, f"compare: {known}: +10.0 %, more than 9.5 %\n")
+    assert run(worse, [row()], "--bound", "1")[0::2] == (0, "")
+    assert run([row(), row("new")], [row()], "--bound", "1")[0::2] == (
+        1, "compare: new, ports 2, flows 10000, tenants 100, order random: was not measured again\n")
+    assert run([row()], [row(), row("new")], "--bound", "1")[0] == 0
+
+
+def test_bound_of_instructions(run):
+    """Of the 620 over the base 10 % are 62; where nothing is forwarded, of all."""
+    table = ("row    flows  tenants  order   ratio A  ratio B  cost A  cost B   change\n"
+             "known      1        1  random    16.50    18.05   620.0   682.0  +10.0 %  real\n")
+    assert run([counted()], [counted(instructions=722)], "--bound", "10") == (0, table, "")
+    assert run([counted()], [counted(instructions=723)], "--bound", "10")[0] == 1
+    alone = {"name": "decision_charge", "forwards": False}
+    assert run([counted(instructions=100, **alone)], [counted(instructions=110, **alone)],
+               "--bound", "10")[0] == 0
+    assert run([counted(instructions=100, **alone)], [counted(instructions=111, **alone)],
+               "--bound", "10")[0] == 1
+    assert "+0.0 %  same\n" in run([counted()], [counted()])[1]
+
+
+def test_no_percentage_of_nothing(run):
+    code, out, err = run([row(cycles=20)], [row(cycles=21)], "--bound", "10")
+    assert (code, out.splitlines()[1].split()[6:9]) == (1, ["0.0", "1.0", "-"])
+    assert err.endswith(": 0.0 to 1.0, no percentage of which to take\n")
+    assert run([row(cycles=20)], [row(cycles=20)], "--bound", "10")[0] == 0
+
+
+@pytest.mark.parametrize("text, why", [
+    ("{\n", "a:1: no JSON: Expecting property name enclosed in double quotes"),
+    ("\n[]\n", "a:2: no object with a 'row'"),
+    ('{"flows":1}\n', "a:1: no object with a 'row'"),
+    ('{"row":"known","flows":[1]}\n', "a:1: 'flows' is no plain value"),
+    ('{"row":"known"}\n', "a:1: no number 'cycles'"),
+    (json.dumps({**row(), "min": "1"}), "a:1: no number 'min'"),
+    (json.dumps({**row(), "base_cycles": 0}),
+     "a:1: base_cycles is not above zero"),
+    (json.dumps(row()) + "\n" + json.dumps(row()),
+     "a:2: a second line of known, ports 2, flows 10000, tenants 100, order random"),
+    (None, "a: No such file or directory"),
+])
+def test_what_cannot_be_read(run, text, why):
+    assert run(text, [row()]) == (2, "", f"compare: {why}\n")
+
+
+def test_nothing_in_both(run):
+    only = "only in %s: known, ports 2, flows %d, tenants 100, order random\n"
+    assert run([row()], [row(flows=1)]) == (
+        2, only % ("a", 10000) + only % ("b", 1), "compare: no row stands in both files\n")
+    assert run([], []) == (2, "", "compare: no row stands in both files\n")
+
+
+def test_cycles_and_instructions(run):
+    assert run([row(flows=1, tenants=1)], [counted()]) == (
+        2, "", "compare: known, ports 2, flows 1, tenants 1, order random: cycles in A, instructions in B\n")
