@@ -23,13 +23,31 @@ struct bench {
     struct clock clock;
 };
 
+/* What the rows take of DPDK's memory, one after the other. */
+static uint32_t memory_mib(const struct options *options)
+{
+    uint32_t most_mib = 0, most_flows = 0;
+
+    for (uint32_t f = 0; f < options->n_flows; f++)
+        most_flows = RTE_MAX(most_flows, options->flows[f]);
+    for (uint32_t r = 0; r < options->n_rows; r++) {
+        const struct row *row = options->rows[r];
+        uint64_t flow_mib = (uint64_t)most_flows * row->eal_flow_bytes >> 20;
+
+        most_mib = RTE_MAX(most_mib, row->eal_mib + (uint32_t)flow_mib);
+    }
+    return MEMORY_MIB + most_mib;
+}
+
 static int measure_in_scene(struct bench *bench, struct scene *scene, const struct row *row)
 {
     const struct options *options = &bench->options;
     struct result result;
     char why[128] = "it cannot be set up";
-    int err = row->set_up && !row->set_up(scene) ? -EIO : 0;
+    int err;
 
+    scene->shape = row->shape;
+    err = row->set_up && !row->set_up(scene) ? -EIO : 0;
     if (!err && !scene_arrange(scene)) {
         snprintf(why, sizeof(why), "no memory for the order of visits");
         err = -ENOMEM;
@@ -41,6 +59,8 @@ static int measure_in_scene(struct bench *bench, struct scene *scene, const stru
                 why);
     else
         report_row(options, scene, row, &result, &bench->clock);
+    if (row->tear_down)
+        row->tear_down(scene);
     return err;
 }
 
@@ -92,7 +112,7 @@ static int run(struct bench *bench, bool huge)
 int main(int argc, char **argv)
 {
     static struct bench bench;
-    struct dataplane_settings settings = {.eal = {.memory_mib = MEMORY_MIB, .extra = ""}};
+    struct dataplane_settings settings = {.eal = {.extra = ""}};
     bool huge;
     char why[256];
     int status = options_parse(&bench.options, argc, argv);
@@ -102,6 +122,7 @@ int main(int argc, char **argv)
     cases_plan(&bench.options, &bench.cases);
     if (bench.cases.n == 0)
         return EXIT_USAGE;
+    settings.eal.memory_mib = memory_mib(&bench.options);
     settings.eal.memory = bench.options.memory;
     settings.eal.main_cpu = bench.options.cpu;
     if (eal_start(&settings, &huge, why, sizeof(why)) != 0) {

@@ -21,6 +21,7 @@
 /* What is done with a batch: the middle is measured. */
 struct forwarder {
     const char *prefix; /* of its dumps */
+    void (*prepare)(struct scene *scene, unsigned n);
     void (*run)(struct scene *scene, unsigned n);
     bool packets;  /* they are put into the ring before and taken out after */
     bool answered; /* ... of the port they came from */
@@ -51,6 +52,7 @@ static struct forwarder forwarder_of(const struct row *row)
 {
     return (struct forwarder){
         .prefix = "",
+        .prepare = row->prepare,
         .run = row->run,
         .packets = !row->decision,
         .answered = row->answered,
@@ -66,6 +68,8 @@ static bool run_batch(struct scene *scene, const struct row *row, const struct f
     uint64_t start;
 
     scene_visit(scene, n, frame_ip_bytes(row->tcp_flags));
+    if (by->prepare)
+        by->prepare(scene, n);
     if (by->packets && !traffic_send(scene, outside, n, (struct frame_kind){false, row->tcp_flags}))
         return false;
     CALLGRIND_TOGGLE_COLLECT;

@@ -149,10 +149,9 @@ static void set_defaults(struct options *options)
                                 .tenants = {OPTIONS_DEFAULT_TENANTS},
                                 .n_orders = 1,
                                 .orders = {ORDER_RANDOM}};
-    while (rows_all[options->n_rows]) {
-        options->rows[options->n_rows] = rows_all[options->n_rows];
-        options->n_rows++;
-    }
+    for (const struct row *const *row = rows_all; *row; row++)
+        if (!(*row)->on_request)
+            options->rows[options->n_rows++] = *row;
 }
 
 static bool parse_option(struct options *options, int option, const char *value)

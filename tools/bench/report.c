@@ -42,7 +42,7 @@ void report_head(const struct options *options, bool huge, const struct clock *c
     printf("# frames of %d bytes in bursts of %d; median of %" PRIu32 " runs of %" PRIu64
            " packets by turns with the base; seed %" PRIu64 "\n",
            FRAME_BYTES, BURST_MAX, options->runs, options->packets, options->seed);
-    printf("%-16s %9s %8s %-6s %9s %9s %9s %9s %7s %9s %9s %11s\n", "row", "flows", "tenants",
+    printf("%-20s %9s %8s %-6s %9s %9s %9s %9s %7s %9s %9s %11s\n", "row", "flows", "tenants",
            "order", "cycles", "ns", "base", "delta", "ratio", "min", "max", "per_second");
 }
 
@@ -56,19 +56,23 @@ void report_row(const struct options *options, const struct scene *scene, const 
     const char *forwards = row->decision ? "false" : "true";
     const char *order = order_name(scene->plan.order);
 
-    if (options->json)
+    if (options->json) {
         printf("{\"row\":\"%s\",\"ports\":%d,\"flows\":%" PRIu32 ",\"tenants\":%" PRIu32
                ",\"order\":\"%s\",\"forwards\":%s,\"cycles\":%.1f,\"ns\":%.1f,\"base_cycles\":%.1f,"
                "\"delta\":%.1f,\"ratio\":%.3f,\"min\":%.1f,\"max\":%.1f,\"runs\":"
                "%" PRIu32 ",\"packets\":%" PRIu64 ",\"per_second\":%.0f,\"compiler\":\"" BUILT_WITH
-               "\"}\n",
+               "\"",
                row->name, PORTS, scene->plan.flows, scene->plan.tenants, order, forwards,
                result->cycles, ns, result->base_cycles, delta, ratio, result->min, result->max,
                result->runs, result->packets, per_second);
-    else
-        printf("%-16s %9" PRIu32 " %8" PRIu32
+        if (row->add_fields)
+            row->add_fields(scene, stdout);
+        puts("}");
+    } else {
+        printf("%-20s %9" PRIu32 " %8" PRIu32
                " %-6s %9.1f %9.1f %9.1f %9.1f %7.2f %9.1f %9.1f %11.0f\n",
                row->name, scene->plan.flows, scene->plan.tenants, order, result->cycles, ns,
                result->base_cycles, delta, ratio, result->min, result->max, per_second);
+    }
     fflush(stdout);
 }

@@ -35,7 +35,9 @@ struct scene {
     struct attempt batch_attempts[RINGS_BATCH];
     uint64_t admitted; /* decisions made without a packet, by verdict */
     uint64_t refused;
-    uint64_t swapped; /* packets that went through the base forwarder */
+    uint64_t swapped;  /* packets that went through the base forwarder */
+    const void *shape; /* the row's parameters, */
+    void *own;         /* and what it keeps */
     void *shared_memory, *admission_memory, *flow_memory;
     size_t shared_bytes, admission_bytes, flow_bytes;
 };

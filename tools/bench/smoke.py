@@ -11,6 +11,11 @@ import subprocess
 import sys
 
 ROWS = ["decision_charge", "decision_admit", "decision_refuse", "known", "new", "refused"]
+ON_REQUEST = ["lookup_" + name for name in (
+    "tenant", "tenant_fib", "tenant_fib512", "tenant_lpm", "mixed", "mixed_fib", "mixed_fib512",
+    "mixed_lpm", "v6", "v6_fib6", "v6_fib6_512", "flow", "flow_rte_hash", "flow_jhash")]
+LEASES = [f"leases_{rate}M_{load}x_w{workers}"
+          for rate in (1, 10) for load in (1, 5) for workers in (1, 2, 4, 8, 16)]
 FLOWS = [1, 3000]
 TENANTS = [7, 50]
 RUNS = 2
@@ -33,16 +38,24 @@ def measure(bench, *arguments):
 
 
 def tenants_of(row, flows):
-    if row.startswith("decision"):
+    if row.startswith(("decision", "lookup", "leases")):
         return [flows]
     return sorted({min(flows, tenants) for tenants in TENANTS})
 
 
+def more_keys(row):
+    if row.startswith("leases"):
+        return ["workers", "rate", "load", "atomics_per_packet"]
+    if row.startswith("lookup_flow"):
+        return ["bytes", "resident_bytes", "absent"]
+    return ["prefixes", "bytes", "build_ms"] if row.startswith("lookup") else []
+
+
 def check_line(line, row, flows, tenants, order):
     values = json.loads(line)
-    assert list(values) == KEYS, line
+    assert list(values) == KEYS + more_keys(row), line
     fixed = {"row": row, "ports": 2, "flows": flows, "tenants": tenants, "order": order,
-             "forwards": not row.startswith("decision"), "runs": RUNS, "packets": PACKETS}
+             "forwards": row in ("known", "new", "refused"), "runs": RUNS, "packets": PACKETS}
     assert {key: values[key] for key in fixed} == fixed, line
     assert 0 < values["min"] <= values["cycles"] <= values["max"], line
     assert values["ns"] > 0 and values["base_cycles"] > 0, line
@@ -53,16 +66,39 @@ def check_line(line, row, flows, tenants, order):
     assert re.fullmatch(r"(gcc|clang) \d+\.\d+\.\d+ -O\w", values["compiler"]), line
 
 
-def check_json(bench):
-    done = measure(bench, "-j", "--tenants", ",".join(map(str, TENANTS)), "--order", "random,zipf")
-    lines = done.stdout.splitlines()
-    expected = [(row, flows, tenants, order) for row in ROWS for order in ("random", "zipf")
+def check_rows(lines, rows, orders=("random",)):
+    expected = [(row, flows, tenants, order) for row in rows for order in orders
                 for flows in FLOWS for tenants in tenants_of(row, flows)
                 if (row, order) != ("new", "zipf")]
-    assert done.stderr == NOT_NEW_TWICE, done.stderr
     assert len(lines) == len(expected), lines
     for line, case in zip(lines, expected):
         check_line(line, *case)
+
+
+def check_json(bench):
+    done = measure(bench, "-j", "--tenants", ",".join(map(str, TENANTS)), "--order", "random,zipf")
+    assert done.stderr == NOT_NEW_TWICE, done.stderr
+    check_rows(done.stdout.splitlines(), ROWS, ("random", "zipf"))
+
+
+def check_lookups(bench):
+    rows = ON_REQUEST
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        if "avx512f" not in file.read():
+            rows = [row for row in rows if not row.endswith("512")]
+            print("skipped: the lookups by AVX-512, which this CPU does not have")
+    check_rows(measure(bench, "-j", "--rows", ",".join(rows)).stdout.splitlines(), rows)
+
+
+def check_leases(bench):
+    lines = measure(bench, "-j", "--rows", ",".join(LEASES)).stdout.splitlines()
+    check_rows(lines, LEASES)
+    values = {(line["row"], line["flows"]): line for line in map(json.loads, lines)}
+    # Four atomic operations for each lot: of rate x 50 us, and of 64 at most.
+    assert values["leases_1M_1x_w1", 1]["atomics_per_packet"] == 4 / 50
+    assert values["leases_10M_1x_w1", 1]["atomics_per_packet"] == 4 / 64
+    for (row, flows), line in values.items():
+        assert row == f"leases_{line['rate'] // 10**6}M_{line['load']}x_w{line['workers']}", line
 
 
 def check_table(bench):
@@ -88,4 +124,6 @@ def check_usage(bench):
 if __name__ == "__main__":
     check_usage(sys.argv[1])
     check_json(sys.argv[1])
+    check_lookups(sys.argv[1])
+    check_leases(sys.argv[1])
     check_table(sys.argv[1])
