@@ -43,8 +43,8 @@ uint32_t port_buffers(const char *device, uint32_t queues);
 
 /*
  * Devices that were created with a number of queues (af_packet, ring, pcap: packets arrive on each,
- * asked for or not) get all of them, others as many as there are workers, if they have so many. 0
- * or -errno with a sentence in `why`.
+ * asked for or not) get all of them, memif one, others as many as there are workers, if they have
+ * so many. 0 or -errno with a sentence in `why`.
  */
 int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes);
 void port_close(struct port *port);

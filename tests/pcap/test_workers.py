@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from frames import SERVICE, Tcp, Udp, readdressed, stray
-from gate import WORKERS, Trace
+from gate import WORKERS, Gate, Trace
 
 
 def web(**more):
@@ -170,3 +170,20 @@ def test_case_G01_a_full_flow_table(gate):
         assert result.to_inside.count(flow.sent("PA", b"request")) == 1
         assert result.to_outside.count(flow.replied("PA", b"reply")) == 1
     assert result.worker["flows"]["used"] == result.worker["slots"] == len(late)
+
+
+def test_a_memif_has_one_queue(tmp_path):
+    """However many workers there are: packets on a queue that its peer lacks would be lost."""
+    gate = Gate(tmp_path, [], [web()])
+    gate.settings["eal"]["clock"] = "tsc"
+    for i, side in enumerate(("outside", "inside")):
+        gate.settings["gates"][0][side] = [
+            f"net_memif{i},role=server,id={i},socket={gate.path('memif')},socket-abstract=no"]
+    try:
+        gate.start()
+        gate.wait_for(0)
+        ports = gate.ctl("ports")["ports"]
+        assert gate.end() == 0
+    finally:
+        gate.kill()
+    assert [[queue["queue"] for queue in port["queues"]] for port in ports] == [[0], [0]]
