@@ -42,6 +42,7 @@ static void connect_worker(struct dataplane *dp, struct worker *w)
     w->timeouts = &dp->settings->timeouts;
     w->publication = &dp->publication;
     w->stop = &dp->stop;
+    w->sample_until_cycles = &dp->sample_until_cycles;
     w->passed = dp->passed;
     w->idle = dp->settings->eal.idle;
     w->replay = dp->settings->eal.clock == CLOCK_PACKETS ? &dp->replay : NULL;

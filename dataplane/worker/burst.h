@@ -63,6 +63,10 @@ struct burst {
     uint32_t now_ms; /* the flow table's age clock */
     uint16_t n;
     uint64_t inserted; /* bits of the hashes of flows added: what was not found may be there now */
+    /* stopwatch.h */
+    bool sampling, timed; /* some bursts are timed; this one is */
+    uint32_t untimed;     /* since the last one that was */
+    uint64_t lap_cycles;  /* when the step under way began */
     struct rte_mbuf *mbufs[BURST_MAX];
     struct lane *lanes[BURST_MAX]; /* where each came from */
     uint8_t actions[BURST_MAX];    /* enum action */
@@ -109,12 +113,14 @@ struct worker {
     struct publication *publication;
     const bool *stop; /* atomic, set by control */
     uint32_t *passed; /* how many workers are beyond each stop_stage; atomic, everybody's */
+    const uint64_t *sample_until_cycles; /* atomic, set by control */
     enum idle_mode idle;
     /* published: one writer, relaxed stores */
     struct worker_counters counters __rte_cache_aligned;
     uint64_t slots;
     uint64_t epoch;
     uint64_t now_ns; /* of the last loop: the heartbeat */
+    struct worker_steps steps __rte_cache_aligned;
     struct burst burst __rte_cache_aligned;
 } __rte_cache_aligned;
 

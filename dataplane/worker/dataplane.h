@@ -38,6 +38,8 @@ struct dataplane {
     bool running;
     bool stop;                    /* atomic */
     uint32_t passed[STOP_STAGES]; /* atomic */
+    uint64_t sample_until_cycles; /* atomic; 0: nothing was ever sampled */
+    struct worker_steps steps_before[DATAPLANE_WORKERS_MAX]; /* as the last sampling found them */
 };
 
 /* Allocates the workers and their tables, each on its node. 0 or -errno; dataplane_destroy() frees

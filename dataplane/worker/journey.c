@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The steps in the order in which a burst meets them; journey_run() at the end is the list. What a
+ * The steps in the order in which a burst meets them; journey() at the end is the list. What a
  * step does with a single packet stands in unasked.c, known.c and newcomer.c.
  */
 #include "dataplane/worker/journey.h"
@@ -11,6 +11,7 @@
 #include "dataplane/worker/outlet.h"
 #include "dataplane/worker/replay.h"
 #include "dataplane/worker/steps.h"
+#include "dataplane/worker/stopwatch.h"
 
 /* -- receive: from a queue, or from workers that found packets of our flows -- */
 
@@ -175,36 +176,41 @@ static void act(struct burst *b)
 
 /* -- the journey -- */
 
-static void journey_of_own(struct burst *b)
+/* What was handed over is not handed on. */
+static void journey(struct burst *b, bool handed)
 {
-    find_flows(b);
-    classify(b);
-    judge(b);
-    act(b);
-}
-
-static void journey(struct burst *b)
-{
+    stopwatch_received(b);
     parse(b);
-    if (b->worker->n_workers > 1)
+    stopwatch_lap(b, STEP_PARSE);
+    if (!handed && b->worker->n_workers > 1) {
         hand_over(b);
-    journey_of_own(b);
+        stopwatch_lap(b, STEP_HAND_OVER);
+    }
+    find_flows(b);
+    stopwatch_lap(b, STEP_FIND_FLOWS);
+    classify(b);
+    stopwatch_lap(b, STEP_CLASSIFY);
+    judge(b);
+    stopwatch_lap(b, STEP_JUDGE);
+    act(b);
+    stopwatch_lap(b, STEP_ACT);
 }
 
 unsigned journey_run(struct burst *b, struct lane *lane)
 {
+    stopwatch_start(b);
     receive(b, lane);
     if (b->n)
-        journey(b);
+        journey(b, false);
     return b->n;
 }
 
 unsigned journey_run_handed(struct burst *b)
 {
+    stopwatch_start(b);
     receive_handed(b);
     if (b->n) {
-        parse(b);
-        journey_of_own(b);
+        journey(b, true);
         if (b->worker->replay)
             replay_done(b->worker->replay, b->n);
     }
@@ -213,9 +219,10 @@ unsigned journey_run_handed(struct burst *b)
 
 void journey_run_one(struct burst *b, struct lane *lane, struct rte_mbuf *mbuf)
 {
+    stopwatch_start(b);
     b->mbufs[0] = mbuf;
     b->lanes[0] = lane;
     b->n = 1;
     worker_count(&b->worker->counters.received, 1);
-    journey(b);
+    journey(b, false);
 }

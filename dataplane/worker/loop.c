@@ -8,6 +8,7 @@
 #include "dataplane/worker/journey.h"
 #include "dataplane/worker/outlet.h"
 #include "dataplane/worker/replay.h"
+#include "dataplane/worker/stopwatch.h"
 
 /* Empty loops before a worker with idle = "sleep" sleeps, and for how long: soon and briefly, then,
  * when nothing has come for about a tenth of a second, longer. On a two-core lab the short nap
@@ -147,6 +148,12 @@ static unsigned poll_replay(struct worker *w)
 
 /* -- the loop -- */
 
+/* In cycles: the time of a replay stands still between packets. */
+static bool is_sampled(const struct worker *w, uint64_t cycles)
+{
+    return cycles < __atomic_load_n(w->sample_until_cycles, __ATOMIC_RELAXED);
+}
+
 static void idle(struct worker *w)
 {
     struct timespec pause = {.tv_nsec = NAP_NS};
@@ -205,8 +212,10 @@ int worker_loop(void *arg)
     prctl(PR_SET_TIMERSLACK, 1000ul); /* naps are short; the default slack would double them */
     publication_join(w->publication, w->index);
     while (!__atomic_load_n(w->stop, __ATOMIC_ACQUIRE)) {
-        unsigned n = w->replay ? poll_replay(w) : poll_lanes(w, cycles);
+        unsigned n;
 
+        stopwatch_ask(&w->burst, is_sampled(w, cycles));
+        n = w->replay ? poll_replay(w) : poll_lanes(w, cycles);
         publication_quiescent(w->publication, w->index);
         if (n)
             w->idle_loops = 0;

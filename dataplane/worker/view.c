@@ -36,6 +36,17 @@ const char *pass_name(enum pass pass)
     return names[pass];
 }
 
+const char *step_name(enum step step)
+{
+    static const char *const names[STEP_MAX] = {
+#define STEP_TEXT(symbol, name) [STEP_##symbol] = name,
+        DATAPLANE_STEPS(STEP_TEXT)
+#undef STEP_TEXT
+    };
+
+    return names[step];
+}
+
 int dataplane_publish(struct dataplane *dp, struct policy *policy)
 {
     if (!publication_has_room(&dp->publication))
@@ -110,6 +121,30 @@ void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct w
         .flows_max = flow_table_max(w->flows),
     };
     load_all(&view->counters, &w->counters, sizeof(view->counters));
+}
+
+void dataplane_sample_steps(struct dataplane *dp, uint64_t duration_ns)
+{
+    uint64_t now_cycles = rte_rdtsc();
+    uint64_t until = now_cycles + duration_ns * (dp->clock.measured_hz / 1000) / 1000000;
+
+    if (now_cycles >= dp->sample_until_cycles) /* the one before has ended */
+        for (uint32_t i = 0; i < dp->n_workers; i++)
+            load_all(&dp->steps_before[i], &dp->workers[i]->steps, sizeof(dp->steps_before[i]));
+    if (until > dp->sample_until_cycles)
+        __atomic_store_n(&dp->sample_until_cycles, until, __ATOMIC_RELAXED);
+}
+
+bool dataplane_worker_steps(const struct dataplane *dp, uint32_t worker, struct worker_steps *steps)
+{
+    const struct worker_steps *before = &dp->steps_before[worker];
+
+    load_all(steps, &dp->workers[worker]->steps, sizeof(*steps));
+    steps->bursts -= before->bursts;
+    steps->packets -= before->packets;
+    for (unsigned s = 0; s < STEP_MAX; s++)
+        steps->cycles[s] -= before->cycles[s];
+    return dp->sample_until_cycles > 0;
 }
 
 uint32_t dataplane_port_count(const struct dataplane *dp)

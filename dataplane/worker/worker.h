@@ -59,6 +59,33 @@ struct worker_counters {
     uint64_t aged_slots;               /* slots freed unproven */
 };
 
+/* The steps of a packet's journey, in its order: X(symbol, name). */
+#define DATAPLANE_STEPS(X)                                                                         \
+    X(RECEIVE, "receive")       /* from a queue, or from other workers */                          \
+    X(PARSE, "parse")           /* headers */                                                      \
+    X(HAND_OVER, "hand_over")   /* to the owner of the flow */                                     \
+    X(FIND_FLOWS, "find_flows") /* in the table */                                                 \
+    X(CLASSIFY, "classify")     /* who asks whom, of those without a flow */                       \
+    X(JUDGE, "judge")           /* known flows advance, new work is offered to admission */        \
+    X(ACT, "act")               /* answer, drop, transmit */
+
+enum step {
+#define STEP_ENUM(symbol, name) STEP_##symbol,
+    DATAPLANE_STEPS(STEP_ENUM)
+#undef STEP_ENUM
+        STEP_MAX,
+};
+const char *step_name(enum step step);
+
+/* TSC cycles of sampled bursts by step, one reading of the clock a step included. `packets` are
+ * those the bursts came with, the same for every step, so that cycles per packet add up. A lone
+ * worker hands nothing over, and what was handed over is not handed on: no cycles. What a worker
+ * transmits for another is no step of its journey. */
+struct worker_steps {
+    uint64_t bursts, packets;
+    uint64_t cycles[STEP_MAX];
+};
+
 struct worker_view {
     struct worker_counters counters;
     uint64_t held;         /* packets held now */
@@ -125,6 +152,16 @@ uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp);
 
 uint32_t dataplane_worker_count(const struct dataplane *dp);
 void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct worker_view *view);
+
+/* From now on and for `duration_ns` (at most an hour) each worker times the steps of one burst in
+ * DATAPLANE_STEPS_EVERY, then no more. Asked for again meanwhile, it goes on until the later end.
+ * A prime, so that of 2, 4, 8 ... busy queues, polled by turns, each gets its share. */
+#define DATAPLANE_STEPS_EVERY 19
+void dataplane_sample_steps(struct dataplane *dp, uint64_t duration_ns);
+/* What the last sampling has brought so far; false: there has been none. */
+bool dataplane_worker_steps(const struct dataplane *dp, uint32_t worker,
+                            struct worker_steps *steps);
+
 uint32_t dataplane_port_count(const struct dataplane *dp);
 int dataplane_port_view(const struct dataplane *dp, uint32_t port, struct port_view *view);
 
