@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "control/cli/client.h"
 #include "control/cli/show.h"
@@ -24,6 +25,8 @@ static const char usage[] =
     "  tenants [NAME]                 quotas, windows and counters of tenants\n"
     "  services [NAME]                windows and counters of services\n"
     "  workers                        packets, flows and load of every worker\n"
+    "  workers --steps [DURATION]     samples the workers for so long (1s; 1ms to 60s) and shows\n"
+    "                                 what each step of their packets costs, in TSC cycles\n"
     "  ports                          links, packets and queues of every device\n"
     "  set tenant NAME KEY=VALUE...   change a tenant now, all of it or nothing:\n"
     "                                 quota.attempts=200/s, window=50 and their like\n"
@@ -38,9 +41,12 @@ static const char usage[] =
 
 struct options {
     const char *socket;
+    const char *show; /* how to show the answer: a verb, or SHOW_STEPS */
     bool json;
     char request[CLIENT_REQUEST_MAX + 1];
 };
+
+#define SHOW_STEPS "workers --steps"
 
 static const struct shower {
     const char *verb;
@@ -48,7 +54,7 @@ static const struct shower {
 } showers[] = {
     {"status", show_status},   {"tenants", show_tenants}, {"services", show_services},
     {"workers", show_workers}, {"ports", show_ports},     {"set", show_set},
-    {"help", show_help},
+    {"help", show_help},       {SHOW_STEPS, show_steps},
 };
 
 /* Joins the words to a request line. A word with a blank in it would become two. */
@@ -75,17 +81,34 @@ static bool join_words(char **words, int n, char *request)
     return true;
 }
 
+/* `--steps DURATION` as people write it: getopt takes a value that may be missing only after a '='.
+ */
+static bool join_steps(char **words, int n, char *duration, char *request)
+{
+    char option[] = "--steps", usual[] = "1s";
+    char *joined[] = {words[0], option, duration ? duration : n == 2 ? words[1] : usual};
+
+    if (strcmp(words[0], "workers") != 0 || n > (duration ? 1 : 2)) {
+        fputs(usage, stderr);
+        return false;
+    }
+    return join_words(joined, 3, request);
+}
+
 /* -1 to go on, else the exit code. */
 static int read_options(int argc, char **argv, struct options *options)
 {
-    enum { OPTION_VERSION = 256 };
+    enum { OPTION_VERSION = 256, OPTION_STEPS };
     static const struct option longs[] = {
         {"socket", required_argument, NULL, 's'},
         {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, OPTION_VERSION},
+        {"steps", optional_argument, NULL, OPTION_STEPS},
         {0},
     };
+    char *duration = NULL;
+    bool steps = false, joined;
     int c;
 
     options->socket = DEFAULT_SOCKET;
@@ -103,6 +126,10 @@ static int read_options(int argc, char **argv, struct options *options)
         case OPTION_VERSION:
             puts("sluicectl " SLUICE_VERSION);
             return EXIT_OK;
+        case OPTION_STEPS:
+            steps = true;
+            duration = optarg;
+            break;
         default:
             fputs(usage, stderr);
             return EXIT_USAGE;
@@ -112,7 +139,10 @@ static int read_options(int argc, char **argv, struct options *options)
         fputs(usage, stderr);
         return EXIT_USAGE;
     }
-    return join_words(argv + optind, argc - optind, options->request) ? -1 : EXIT_USAGE;
+    options->show = steps ? SHOW_STEPS : argv[optind];
+    joined = steps ? join_steps(argv + optind, argc - optind, duration, options->request)
+                   : join_words(argv + optind, argc - optind, options->request);
+    return joined ? -1 : EXIT_USAGE;
 }
 
 static const char *text_at(const json_t *object, const char *key)
@@ -132,10 +162,10 @@ static enum exit_code tell_error(const json_t *error)
     return code && strcmp(code, "usage") == 0 ? EXIT_USAGE : EXIT_REJECTED;
 }
 
-static void show_answer(const char *verb, const json_t *answer)
+static void show_answer(const char *how, const json_t *answer)
 {
     for (size_t i = 0; i < sizeof(showers) / sizeof(showers[0]); i++) {
-        if (strcmp(showers[i].verb, verb) == 0) {
+        if (strcmp(showers[i].verb, how) == 0) {
             showers[i].show(answer, stdout);
             return;
         }
@@ -144,8 +174,7 @@ static void show_answer(const char *verb, const json_t *answer)
     putchar('\n');
 }
 
-static enum exit_code take_answer(const struct options *options, const char *verb, const char *text,
-                                  size_t bytes)
+static enum exit_code take_answer(const struct options *options, const char *text, size_t bytes)
 {
     json_error_t where;
     json_t *answer = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
@@ -160,7 +189,7 @@ static enum exit_code take_answer(const struct options *options, const char *ver
         if (options->json)
             puts(text);
         else if (!error)
-            show_answer(verb, answer);
+            show_answer(options->show, answer);
         if (error)
             code = tell_error(error);
     }
@@ -168,20 +197,56 @@ static enum exit_code take_answer(const struct options *options, const char *ver
     return code;
 }
 
+/* NULL when there is none, which has been told. */
+static char *ask(const char *path, const char *request, size_t *bytes)
+{
+    char why[512], *answer;
+
+    if (client_ask(path, request, &answer, bytes, why, sizeof(why)) == 0)
+        return answer;
+    fprintf(stderr, "sluicectl: %s\n", why);
+    return NULL;
+}
+
+/* How long the daemon samples from now on; 0: the answer is another one. */
+static json_int_t sampling_ms(const char *text, size_t bytes)
+{
+    json_t *answer = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+    json_int_t ms = json_integer_value(json_object_get(answer, "sampling_ms"));
+
+    json_decref(answer);
+    return ms;
+}
+
+/* What was sampled, by the daemon, which answers others meanwhile and ends it without us. */
+static char *wait_for_samples(const struct options *options, json_int_t ms, size_t *bytes)
+{
+    struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    while (nanosleep(&left, &left) < 0 && errno == EINTR)
+        ;
+    return ask(options->socket, "workers\n", bytes);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
-    char why[512], *answer;
-    size_t answer_bytes;
+    size_t bytes;
+    json_int_t ms;
+    char *answer;
     int code = read_options(argc, argv, &options);
 
     if (code >= 0)
         return code;
-    if (client_ask(options.socket, options.request, &answer, &answer_bytes, why, sizeof(why)) < 0) {
-        fprintf(stderr, "sluicectl: %s\n", why);
-        return EXIT_UNREACHABLE;
+    answer = ask(options.socket, options.request, &bytes);
+    ms = answer ? sampling_ms(answer, bytes) : 0;
+    if (ms > 0) {
+        free(answer);
+        answer = wait_for_samples(&options, ms, &bytes);
     }
-    code = (int)take_answer(&options, argv[optind], answer, answer_bytes);
+    if (!answer)
+        return EXIT_UNREACHABLE;
+    code = (int)take_answer(&options, answer, bytes);
     free(answer);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "sluicectl: cannot write: %s\n", strerror(errno));

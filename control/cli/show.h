@@ -16,6 +16,7 @@ void show_help(const json_t *answer, FILE *out);
 void show_tenants(const json_t *answer, FILE *out);
 void show_services(const json_t *answer, FILE *out);
 void show_workers(const json_t *answer, FILE *out);
+void show_steps(const json_t *answer, FILE *out);
 void show_ports(const json_t *answer, FILE *out);
 void show_set(const json_t *answer, FILE *out);
 

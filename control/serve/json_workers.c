@@ -64,13 +64,17 @@ static json_t *worker_of(const struct plane *plane, uint32_t worker)
     object = json_with(object, "policy_epoch", json_count(v.policy_epoch));
     object = json_with(object, "busy", json_rounded(sample->busy, 4));
     object = json_with(object, "cycles_per_packet", json_rounded(sample->cycles_per_packet, 1));
-    return json_with(object, "packets_per_s", json_rounded(sample->packets_per_s, 1));
+    object = json_with(object, "packets_per_s", json_rounded(sample->packets_per_s, 1));
+    return json_with_steps(object, plane->dataplane, worker);
 }
 
 json_t *verb_workers(const struct request *request)
 {
-    json_t *list = json_array();
+    json_t *list;
 
+    if (request->n_words > 1)
+        return sample_steps(request);
+    list = json_array();
     for (uint32_t w = 0; w < dataplane_worker_count(request->plane->dataplane); w++)
         list = json_and(list, worker_of(request->plane, w));
     return json_listing("workers", list);

@@ -45,6 +45,12 @@ json_t *verb_workers(const struct request *request);
 json_t *verb_ports(const struct request *request);
 json_t *verb_set(const struct request *request);
 
+/* `workers --steps DURATION`: starts sampling and tells for how long, "sampling_ms". */
+json_t *sample_steps(const struct request *request);
+
+/* Adds to a worker what its last sampling has brought; nothing when there was none. */
+json_t *json_with_steps(json_t *object, const struct dataplane *dp, uint32_t worker);
+
 /* `key` and `range` may be NULL. */
 json_t *json_error(const char *code, const char *message, const char *key, const char *range);
 json_t *json_unknown(const char *kind, const char *name);

@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -94,7 +95,9 @@ def test_help_and_version_need_no_daemon():
 
 @pytest.mark.parametrize("words", [[], ["-x", "status"], ["tenants", ""], ["tenants", "a b"],
                                    ["set", "tenant", "acme", "window=5\nstatus"],
-                                   ["tenants", "x" * 4096], ["-s"]])
+                                   ["tenants", "x" * 4096], ["-s"],
+                                   ["status", "--steps"], ["workers", "--steps", "1s", "2s"],
+                                   ["workers", "--steps=1s", "2s"], ["--steps"]])
 def test_wrong_usage_is_2_without_asking_anyone(words):
     result = ctl(*words)
     assert result.returncode == 2
@@ -195,6 +198,39 @@ def test_workers_as_tables(daemon_socket):
         assert rows(shown[title]) == [["lcore", "1", "2"]] + [
             [name, str(count), str(count + 1000)]
             for name, count in answer["workers"][0][member].items()]
+
+
+@pytest.mark.parametrize("words", [["--steps", "20ms"], ["--steps=20ms"], ["--steps"]])
+def test_steps_are_waited_for_and_shown(daemon_socket, words):
+    start = time.monotonic()
+    result = ctl("-s", daemon_socket, "workers", *words)
+    assert time.monotonic() - start >= (1 if words == ["--steps"] else 0.02)
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "cycles per packet, by step"
+    assert rows(lines[1:]) == [
+        ["lcore", "bursts", "packets/burst", "receive", "parse", "hand_over", "find_flows",
+         "judge", "act", "total"],
+        ["1", "16", "31.2", "20", "40", "60", "80", "100", "120", "420"],
+        ["2", "0", *["-"] * 8]]
+
+
+def test_steps_as_json_are_those_of_the_listing(daemon_socket):
+    assert "steps" not in json.loads(ctl("-s", daemon_socket, "workers", "-j").stdout)["workers"][0]
+    shown = ctl("-s", daemon_socket, "workers", "--steps", "1ms", "-j").stdout
+    assert shown == ctl("-s", daemon_socket, "workers", "-j").stdout
+    worker, idle = json.loads(shown)["workers"]
+    assert list(worker["steps"]) == ["receive", "parse", "hand_over", "find_flows", "judge", "act"]
+    assert sum(step["cycles"] for step in worker["steps"].values()) == worker["sampled"]["cycles"]
+    assert idle["sampled"]["bursts"] == 0
+
+
+def test_steps_for_too_long_are_rejected(daemon_socket):
+    start = time.monotonic()
+    result = ctl("-s", daemon_socket, "workers", "--steps", "2min")
+    assert time.monotonic() - start < 30
+    assert result.returncode == 1
+    assert result.stderr == "sluicectl: --steps: a duration as 500ms or 2s (1ms..60s)\n"
 
 
 def test_ports_as_tables(daemon_socket):

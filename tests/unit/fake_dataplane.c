@@ -282,6 +282,32 @@ void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct w
     *view = dp->workers[worker];
 }
 
+const char *step_name(enum step step)
+{
+    static const char *const names[] = {
+#define NAME(symbol, name) [STEP_##symbol] = name,
+        DATAPLANE_STEPS(NAME)
+#undef NAME
+    };
+
+    return names[step];
+}
+
+/* The second worker has had no packets. */
+void dataplane_sample_steps(struct dataplane *dp, uint64_t duration_ns)
+{
+    dp->sampled_ns = duration_ns;
+    dp->steps[0] = (struct worker_steps){.bursts = 16, .packets = 500};
+    for (unsigned s = 0; s < STEP_MAX; s++)
+        dp->steps[0].cycles[s] = 10001 * (s + 1);
+}
+
+bool dataplane_worker_steps(const struct dataplane *dp, uint32_t worker, struct worker_steps *steps)
+{
+    *steps = dp->steps[worker];
+    return dp->sampled_ns > 0;
+}
+
 uint32_t dataplane_port_count(const struct dataplane *dp)
 {
     (void)dp;

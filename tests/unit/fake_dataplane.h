@@ -17,7 +17,9 @@
 struct dataplane {
     struct worker_view workers[FAKE_WORKERS];
     struct port_view ports[FAKE_PORTS];
-    int port_error; /* 0, or what dataplane_port_view() returns for the last port */
+    struct worker_steps steps[FAKE_WORKERS];
+    uint64_t sampled_ns; /* what dataplane_sample_steps() was last asked for; 0: nothing */
+    int port_error;      /* 0, or what dataplane_port_view() returns for the last port */
     struct admission_tenant_counters *tenants;
     struct window *tenant_windows;
     uint64_t *tokens;

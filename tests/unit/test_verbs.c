@@ -292,6 +292,55 @@ static void workers_show_the_terms_of_the_balance(void **state)
     json_decref(answer);
 }
 
+static void workers_show_steps_once_they_were_sampled(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = ask(fake, "workers"), *worker = first_of(answer, "workers");
+
+    assert_null(json_object_get(worker, "sampled"));
+    assert_null(json_object_get(worker, "steps"));
+    json_decref(answer);
+
+    assert_answer(fake, "workers --steps 1500us", "{'version':1,'sampling_ms':2}");
+    assert_int_equal(fake->dataplane.sampled_ns, 1500000);
+    answer = ask(fake, "workers");
+    worker = first_of(answer, "workers");
+    assert_json(json_object_get(worker, "sampled"),
+                "{'bursts':16,'packets':500,'cycles':210021,'cycles_per_packet':420.0}");
+    assert_json(json_object_get(worker, "steps"),
+                "{'receive':{'cycles':10001,'cycles_per_packet':20.0},"
+                "'parse':{'cycles':20002,'cycles_per_packet':40.0},"
+                "'hand_over':{'cycles':30003,'cycles_per_packet':60.0},"
+                "'find_flows':{'cycles':40004,'cycles_per_packet':80.0},"
+                "'judge':{'cycles':50005,'cycles_per_packet':100.0},"
+                "'act':{'cycles':60006,'cycles_per_packet':120.0}}");
+    worker = json_array_get(json_object_get(answer, "workers"), 1);
+    assert_json(json_object_get(worker, "sampled"),
+                "{'bursts':0,'packets':0,'cycles':0,'cycles_per_packet':0.0}");
+    assert_json(json_object_get(json_object_get(worker, "steps"), "act"),
+                "{'cycles':0,'cycles_per_packet':0.0}");
+    json_decref(answer);
+}
+
+static void steps_are_sampled_for_a_millisecond_to_a_minute(void **state)
+{
+    static const char *const wrong[] = {"0s", "999us", "60001ms", "1h", "1", "-1s", "s", "2/s"};
+    struct fake *fake = *state;
+
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "workers --steps %s", wrong[i]);
+        assert_answer(fake, line,
+                      "{'error':{'code':'range','message':'a duration as 500ms or 2s',"
+                      "'key':'--steps','range':'1ms..60s'}}");
+    }
+    assert_int_equal(fake->dataplane.sampled_ns, 0);
+    assert_answer(fake, "workers --steps 1ms", "{'version':1,'sampling_ms':1}");
+    assert_answer(fake, "workers --steps 60s", "{'version':1,'sampling_ms':60000}");
+    assert_int_equal(fake->dataplane.sampled_ns, 60000000000);
+}
+
 static uint64_t sum_of(const json_t *object)
 {
     const char *key;
@@ -455,6 +504,9 @@ static void what_cannot_be_answered_has_a_code(void **state)
     assert_code(fake, "statusx", "usage", "statusx");
     assert_code(fake, "status now", "usage", NULL);
     assert_code(fake, "tenants a b", "usage", NULL);
+    assert_code(fake, "workers --steps", "usage", NULL);
+    assert_code(fake, "workers steps 1s", "usage", NULL);
+    assert_code(fake, "workers --steps 1s 1s", "usage", NULL);
     assert_code(fake, "set tenant acme", "usage", NULL);
     assert_code(fake, "set service web window=5", "usage", "service");
     assert_code(fake, "set tenant nobody window=5", "unknown", "nobody");
@@ -534,6 +586,8 @@ int main(void)
         VERB_TEST(services_show_what_they_are_and_what_came),
         VERB_TEST(a_service_without_a_tenant_falls_to_the_default_one),
         VERB_TEST(workers_show_the_terms_of_the_balance),
+        VERB_TEST(workers_show_steps_once_they_were_sampled),
+        VERB_TEST(steps_are_sampled_for_a_millisecond_to_a_minute),
         VERB_TEST(listings_hold_every_pass_and_reason),
         VERB_TEST(zeros_are_shown),
         VERB_TEST(ports_show_links_counters_and_queues),
