@@ -37,11 +37,25 @@ struct settings {
 };
 
 /*
- * Reads and checks `path`; errors and warnings go to `report`, one line each. 0 and *out filled, or
- * -EINVAL (the file is wrong, or no regular file), -ENOENT/-EACCES/-EISDIR/-EFBIG and their like
- * (it cannot be read), -ENOMEM.
+ * The machine that a file is checked against: are its CPUs, network interfaces and PCI devices
+ * there? A file may be checked on another machine than the one it is for, so there it is a warning
+ * that something is missing; to start it is `required`, and an error.
  */
-int config_load(const char *path, FILE *report, struct settings **out);
+struct config_host {
+    const char *root;                 /* in front of /sys and /proc; "" but for tests */
+    bool (*may_run_on)(uint32_t cpu); /* does the kernel let this process run there? */
+    bool required;
+};
+struct config_host config_this_host(bool required);
+
+/*
+ * Reads and checks `path`, against `host` if that is not NULL; errors and warnings go to `report`,
+ * one line each. 0 and *out filled, or -EINVAL (the file is wrong, or no regular file), -ENODEV
+ * (the file is good, but not for this host), -ENOENT/-EACCES/-EISDIR/-EFBIG and their like (it
+ * cannot be read), -ENOMEM.
+ */
+int config_load(const char *path, const struct config_host *host, FILE *report,
+                struct settings **out);
 void config_free(struct settings *settings);
 
 /*

@@ -124,9 +124,10 @@ static bool parse(config_t *config, const struct scan *scan, struct report *repo
     return false;
 }
 
-static int build(const struct scan *scan, struct report *report, struct settings *settings)
+static int build(const struct scan *scan, const struct config_host *host, struct report *report,
+                 struct settings *settings)
 {
-    struct reader reader = {.scan = scan, .report = report, .settings = settings};
+    struct reader reader = {.scan = scan, .report = report, .settings = settings, .host = host};
     config_t config;
 
     config_init(&config);
@@ -137,7 +138,9 @@ static int build(const struct scan *scan, struct report *report, struct settings
     config_destroy(&config);
     if (reader.out_of_memory || report->out_of_memory)
         return -ENOMEM;
-    return report->errors ? -EINVAL : 0;
+    if (report->errors > reader.n_missing)
+        return -EINVAL;
+    return reader.n_missing ? -ENODEV : 0;
 }
 
 static struct settings *create_settings(void)
@@ -158,16 +161,23 @@ void config_free(struct settings *settings)
         arena_destroy(settings->arena);
 }
 
-static int load_text(const char *path, const char *text, size_t length, FILE *out_report,
+/* A file as it was read. */
+struct source {
+    const char *path;
+    char *text;
+    size_t length;
+};
+
+static int load_text(const struct source *source, const struct config_host *host, FILE *out_report,
                      struct settings *settings)
 {
     struct report report = {0};
     struct scan scan;
-    int error = scan_text(&scan, text, length, &report);
+    int error = scan_text(&scan, source->text, source->length, &report);
 
     if (!error)
-        error = build(&scan, &report, settings);
-    report_print(&report, path, out_report);
+        error = build(&scan, host, &report, settings);
+    report_print(&report, source->path, out_report);
     report_clear(&report);
     scan_clear(&scan);
     return error;
@@ -183,12 +193,12 @@ static void report_unreadable(FILE *report, const char *path, int error)
         fprintf(report, "%s: cannot be read: %s\n", path, strerror(-error));
 }
 
-int config_load(const char *path, FILE *report, struct settings **out)
+int config_load(const char *path, const struct config_host *host, FILE *report,
+                struct settings **out)
 {
+    struct source source = {.path = path};
     struct settings *settings = NULL;
-    size_t length = 0;
-    char *text = NULL;
-    int error = slurp(path, &text, &length);
+    int error = slurp(path, &source.text, &source.length);
 
     *out = NULL;
     if (error) {
@@ -196,7 +206,7 @@ int config_load(const char *path, FILE *report, struct settings **out)
         goto out;
     }
     settings = create_settings();
-    error = settings ? load_text(path, text, length, report, settings) : -ENOMEM;
+    error = settings ? load_text(&source, host, report, settings) : -ENOMEM;
     if (!error)
         *out = settings;
     else
@@ -204,6 +214,6 @@ int config_load(const char *path, FILE *report, struct settings **out)
     if (error == -ENOMEM)
         fprintf(report, "%s: not enough memory\n", path);
 out:
-    free(text);
+    free(source.text);
     return error;
 }

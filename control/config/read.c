@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "control/config/host.h"
 #include "control/config/limits.h"
 #include "control/config/reader.h"
 
@@ -41,8 +42,10 @@ static void read_main(struct reader *r, const config_setting_t *setting, void *t
     struct eal_settings *eal = target;
     int64_t value;
 
-    if (read_integer(r, setting, 0, CPU_MAX, &value))
-        eal->main_cpu = (uint32_t)value;
+    if (!read_integer(r, setting, 0, CPU_MAX, &value))
+        return;
+    eal->main_cpu = (uint32_t)value;
+    host_check_cpu(r, setting, eal->main_cpu);
 }
 
 static void read_workers(struct reader *r, const config_setting_t *setting, void *target)
@@ -53,10 +56,14 @@ static void read_workers(struct reader *r, const config_setting_t *setting, void
     int64_t value;
 
     for (int i = 0; i < n; i++) {
-        if (read_integer(r, config_setting_get_elem(setting, (unsigned)i), 0, CPU_MAX, &value))
+        const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
+
+        if (read_integer(r, element, 0, CPU_MAX, &value)) {
             eal->worker_cpus[i] = (uint32_t)value;
-        else
+            host_check_cpu(r, element, eal->worker_cpus[i]);
+        } else {
             all = false;
+        }
     }
     eal->n_workers = all && n > 0 ? (uint32_t)n : 0;
 }
@@ -121,6 +128,8 @@ static void read_eal(struct reader *r, const config_setting_t *setting, void *ta
     (void)target;
     READ_GROUP(r, setting, keys, eal);
     warn_about_shared_cpus(r, setting, eal);
+    if (!config_setting_get_member(setting, "workers"))
+        host_check_cpu(r, setting, eal->worker_cpus[0]); /* the default */
 }
 
 static void read_socket(struct reader *r, const config_setting_t *setting, void *target)
@@ -227,11 +236,13 @@ static void read_devices(struct reader *r, const config_setting_t *setting,
     int n = read_elements(r, setting, true, 1, DATAPLANE_DEVICES_MAX);
 
     for (int i = 0; i < n; i++) {
+        const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
         const char **device = &port->devices[port->n_devices];
 
-        if (read_kept_string(r, config_setting_get_elem(setting, (unsigned)i), 1, DEVICE_MAX,
-                             device))
-            port->n_devices++;
+        if (!read_kept_string(r, element, 1, DEVICE_MAX, device))
+            continue;
+        host_check_device(r, element, *device);
+        port->n_devices++;
     }
 }
 
@@ -318,4 +329,6 @@ void read_root(struct reader *r, const config_setting_t *root)
 
     set_defaults(r->settings);
     READ_GROUP(r, root, keys, NULL);
+    if (!config_setting_get_member(root, "eal"))
+        host_check_cpu(r, root, r->settings->dataplane.eal.worker_cpus[0]);
 }

@@ -32,7 +32,9 @@ struct reader {
     const struct scan *scan;
     struct report *report;
     struct settings *settings;
+    const struct config_host *host; /* NULL: the machine is not looked at */
     struct places places;
+    uint64_t n_missing; /* errors that say what this machine does not have */
     bool out_of_memory;
 };
 

@@ -153,6 +153,17 @@ static int run_on(struct settings *settings)
     return code;
 }
 
+/* -1 to go on, else the exit code. */
+static int load(const struct options *options, struct settings **settings)
+{
+    const struct config_host host = config_this_host(!options->check);
+    int err = config_load(options->file, &host, stderr, settings);
+
+    if (err == -ENODEV)
+        return say(EXIT_DEVICE, "this machine lacks what its configuration names");
+    return err ? EXIT_CONFIGURATION : -1;
+}
+
 int main(int argc, char **argv)
 {
     struct settings *settings;
@@ -163,8 +174,9 @@ int main(int argc, char **argv)
         return code;
     setvbuf(stderr, NULL, _IOLBF, 0);
     signal(SIGHUP, SIG_IGN); /* a terminal that goes away must not close the door */
-    if (config_load(options.file, stderr, &settings) != 0)
-        return EXIT_CONFIGURATION;
+    code = load(&options, &settings);
+    if (code >= 0)
+        return code;
     if (options.check)
         printf("%s: good\n", options.file);
     else if (events_block_signals() != 0)

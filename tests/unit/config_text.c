@@ -17,6 +17,7 @@
 
 static char directory[] = "/tmp/sluice-config-XXXXXX";
 static char *report;
+static const struct config_host *host;
 
 int config_text_setup(void **state)
 {
@@ -31,6 +32,11 @@ int config_text_teardown(void **state)
     report = NULL;
     unlink(FILE_NAME);
     return chdir("/") || rmdir(directory) ? -1 : 0;
+}
+
+void config_text_on(const struct config_host *machine)
+{
+    host = machine;
 }
 
 const char *config_text_report(void)
@@ -50,19 +56,24 @@ struct settings *config_text_load(const char *text, int *error)
     free(report);
     stream = open_memstream(&report, &size);
     assert_non_null(stream);
-    *error = config_load(FILE_NAME, stream, &settings);
+    *error = config_load(FILE_NAME, host, stream, &settings);
     fclose(stream);
     return settings;
 }
 
-void config_text_refused(const char *text, const char *expected)
+void config_text_refused_as(int wanted, const char *text, const char *expected)
 {
     int error;
     struct settings *settings = config_text_load(text, &error);
 
     assert_string_equal(report, expected);
-    assert_int_equal(error, -EINVAL);
+    assert_int_equal(error, wanted);
     assert_null(settings);
+}
+
+void config_text_refused(const char *text, const char *expected)
+{
+    config_text_refused_as(-EINVAL, text, expected);
 }
 
 struct settings *config_text_accepted(const char *text, const char *expected)

@@ -8,10 +8,14 @@
 /* Settings or NULL; then *error is set. The caller frees the settings. */
 struct settings *config_text_load(const char *text, int *error);
 
+/* The machine that texts are checked against from now on; NULL, as at first: none. */
+void config_text_on(const struct config_host *host);
+
 /* What the last load reported, valid until the next one. */
 const char *config_text_report(void);
 
-/* Asserts that `text` is refused with exactly these lines. */
+/* Asserts that `text` is refused with exactly these lines, by -EINVAL or another error. */
+void config_text_refused_as(int error, const char *text, const char *report);
 void config_text_refused(const char *text, const char *report);
 
 /* Asserts that `text` is accepted with exactly these lines (warnings; "" for none). */

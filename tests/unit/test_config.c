@@ -189,7 +189,7 @@ static void the_example_is_accepted(void **state)
     struct settings *s;
 
     (void)state;
-    assert_int_equal(config_load(SLUICE_EXAMPLE, stderr, &s), 0);
+    assert_int_equal(config_load(SLUICE_EXAMPLE, NULL, stderr, &s), 0);
     assert_int_equal(s->policy.n_tenants, 2);
     assert_int_equal(s->policy.n_services, 1);
     assert_int_equal(s->policy.tenants[1].attempts.amount, 200);
@@ -265,7 +265,7 @@ static void refused_file(const char *path, int wanted, const char *says)
     size_t size;
     FILE *stream = open_memstream(&report, &size);
 
-    assert_int_equal(config_load(path, stream, &s), wanted);
+    assert_int_equal(config_load(path, NULL, stream, &s), wanted);
     fclose(stream);
     assert_string_equal(report, says);
     assert_null(s);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private to control/config: does the machine have what the file names? Each call says what is
+ * missing, at the setting, with what is there instead; nothing when the machine cannot be asked.
+ */
+#ifndef SLUICE_CONFIG_HOST_H
+#define SLUICE_CONFIG_HOST_H
+
+#include "control/config/reader.h"
+
+/* `setting` is a group when the CPU is a default of it. */
+void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t cpu);
+
+/* Interfaces of net_af_packet and net_af_xdp, and PCI addresses; other devices are made by EAL. */
+void host_check_device(struct reader *r, const config_setting_t *setting, const char *device);
+
+#endif
