@@ -12,9 +12,14 @@
 /* AF_XDP's driver fills a ring of 2048 from the pool and keeps as many on their way out. */
 #define AF_XDP_BUFFERS 8192
 
+static bool has_driver(const char *device, const char *driver)
+{
+    return strncmp(device, driver, strlen(driver)) == 0;
+}
+
 bool port_is_af_xdp(const char *device)
 {
-    return strncmp(device, "net_af_xdp", strlen("net_af_xdp")) == 0;
+    return has_driver(device, "net_af_xdp");
 }
 
 uint32_t port_buffers(const char *device, uint32_t queues)
@@ -47,29 +52,27 @@ static bool has_fixed_queues(const char *device)
     static const char *const drivers[] = {"net_af_packet", "net_ring", "net_pcap"};
 
     for (unsigned i = 0; i < RTE_DIM(drivers); i++)
-        if (strncmp(device, drivers[i], strlen(drivers[i])) == 0)
+        if (has_driver(device, drivers[i]))
             return true;
     return false;
 }
 
-/* Its peer may have fewer queues, which only shows when it connects; DPDK 22.11's driver then
+/* A memif's peer may have fewer queues, which only shows when it connects; DPDK 22.11's driver then
  * receives on the surplus ones what nobody sent, and loses what is sent there. One they always
  * share. */
-static bool has_queues_of_its_peer(const char *device)
+uint32_t port_queues_wanted(const char *device, uint32_t workers)
 {
-    return strncmp(device, "net_memif", strlen("net_memif")) == 0;
+    if (has_fixed_queues(device))
+        return PORT_QUEUES_MAX;
+    return has_driver(device, "net_memif") ? 1 : workers;
 }
 
 /* NULL, or why the device cannot be used. */
 static const char *choose_queues(struct port *port, const struct rte_eth_dev_info *info,
                                  uint32_t workers)
 {
-    uint32_t most = workers;
+    uint32_t most = port_queues_wanted(port->device, workers);
 
-    if (has_fixed_queues(port->device))
-        most = PORT_QUEUES_MAX;
-    else if (has_queues_of_its_peer(port->device))
-        most = 1;
     if (has_fixed_queues(port->device) && info->max_rx_queues > most)
         return "was created with more than 64 receive queues";
     port->rx_queues = (uint16_t)RTE_MIN(info->max_rx_queues, most);

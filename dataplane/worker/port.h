@@ -42,10 +42,14 @@ bool port_is_af_xdp(const char *device);
 uint32_t port_buffers(const char *device, uint32_t queues);
 
 /*
- * Devices that were created with a number of queues (af_packet, ring, pcap: packets arrive on each,
- * asked for or not) get all of them, memif one, others as many as there are workers, if they have
- * so many. 0 or -errno with a sentence in `why`.
+ * How many queue pairs a device gets, if it has so many: one for each worker. But devices that were
+ * created with a number of queues (af_packet, ring, pcap) get all of them, for what arrives on one
+ * that nobody polls is lost. And memif gets one: the peer, which may connect later, need not have
+ * more, and what is sent through a queue that it lacks is lost.
  */
+uint32_t port_queues_wanted(const char *device, uint32_t workers);
+
+/* 0 or -errno with a sentence in `why`. */
 int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes);
 void port_close(struct port *port);
 
