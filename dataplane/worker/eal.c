@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dataplane/worker/leftovers.h"
+
 /* Room for what we say ourselves: devices on both sides of every gate, lcores, options. */
 #define ARGS_MAX (2 * DATAPLANE_GATES_MAX * DATAPLANE_DEVICES_MAX + 64)
 
@@ -142,7 +144,7 @@ static void build_args(struct args *args, const struct dataplane_settings *setti
     /* Leave no files behind; but memif passes its memory by descriptor over the shared setup. */
     if (!seen.memif)
         add(args, huge ? "--in-memory" : "--no-shconf");
-    add(args, "--file-prefix=sluice%d", (int)getpid());
+    add(args, "--file-prefix=" LEFTOVERS_PREFIX "%d", (int)getpid());
     add(args, "--no-telemetry");
     add(args, "--log-level=*:warning");
     add_extra(args, settings->eal.extra);
@@ -159,22 +161,24 @@ int eal_start(const struct dataplane_settings *settings, bool *huge, char *why, 
     build_args(&args, settings, *huge);
     /* EAL moves the pointers about, so it gets a copy of the array. */
     memcpy(argv, args.text, sizeof(argv));
-    if (rte_eal_init(args.n, argv) < 0) {
-        snprintf(why, why_bytes, "EAL did not start: %s (its own lines above say more)",
-                 rte_strerror(rte_errno));
-        return -EIO;
-    }
+    err = rte_eal_init(args.n, argv) < 0 ? -EIO : 0;
     for (int i = 0; i < args.n; i++)
         free(args.text[i]);
-    return 0;
+    if (err)
+        snprintf(why, why_bytes, "EAL did not start: %s (its own lines above say more)%s%s",
+                 rte_strerror(rte_errno), *settings->eal.extra ? "; eal.extra is " : "",
+                 settings->eal.extra);
+    leftovers_remove_dead(rte_eal_get_runtime_dir());
+    if (err)
+        leftovers_remove_own(rte_eal_get_runtime_dir());
+    return err;
 }
 
-/* EAL makes a directory of its own for each process and leaves it there. */
 void eal_stop(void)
 {
     char directory[PATH_MAX];
 
     snprintf(directory, sizeof(directory), "%s", rte_eal_get_runtime_dir());
     rte_eal_cleanup();
-    rmdir(directory); /* unless something is still in it: then it is not ours to judge */
+    leftovers_remove_own(directory);
 }
