@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "control/config/config.h"
 #include "control/plane/events.h"
@@ -97,6 +98,23 @@ static int open_socket(const struct settings *settings, struct control_socket **
     return err ? say(EXIT_RUN_TIME, why) : 0;
 }
 
+/* EAL ends the process itself, and with 0 at that, when eal.extra asks for its help. */
+static struct start {
+    const struct settings *settings; /* NULL: no start is under way */
+    struct control_socket *sock;
+} start;
+
+static void end_during_start(void)
+{
+    if (!start.settings)
+        return;
+    control_socket_close(start.sock);
+    fflush(stdout);
+    fprintf(stderr, "sluiced: EAL ended the process; eal.extra is \"%s\"\n",
+            start.settings->dataplane.eal.extra);
+    _exit(EXIT_DEVICE);
+}
+
 /* The policy goes to the data plane; on failure it is freed here. */
 static int create_dataplane(struct plane *plane)
 {
@@ -144,7 +162,9 @@ static int run_on(struct settings *settings)
 
     if (code)
         return code;
+    start = (struct start){settings, sock};
     code = create_dataplane(&plane);
+    start.settings = NULL;
     if (!code) {
         code = run(&plane, sock);
         dataplane_destroy(plane.dataplane);
@@ -173,6 +193,7 @@ int main(int argc, char **argv)
     if (code >= 0)
         return code;
     setvbuf(stderr, NULL, _IOLBF, 0);
+    atexit(end_during_start);
     signal(SIGHUP, SIG_IGN); /* a terminal that goes away must not close the door */
     code = load(&options, &settings);
     if (code >= 0)

@@ -2,6 +2,7 @@
 """Start, stop, kill and restart of the daemon under traffic, and what it leaves behind."""
 
 import json
+import pathlib
 import signal
 import socket
 import stat
@@ -114,7 +115,12 @@ def test_a_start_after_sigkill_takes_over(make_lab, port):
     assert stat.S_ISSOCK(lab.socket.stat().st_mode)
     with pytest.raises(ConnectionRefusedError):
         lab.ask("status")
+    # And a directory of EAL, which those who live have as well.
+    left = pathlib.Path(f"/run/dpdk/sluice{lab.daemon.pid}")
+    assert left.is_dir()
     lab.restart()
+    assert not left.exists()
+    assert pathlib.Path(f"/run/dpdk/sluice{lab.daemon.pid}").is_dir()
     with wire.connect(lab, "10.1.0.1", 80) as client:
         assert get(client) == 200
     assert lab.tenant("acme")["admitted"] == 1
@@ -148,6 +154,13 @@ def test_each_way_not_to_start_has_its_exit_code(make_lab):
     path.write_text(path.read_text().replace("iface=g1", "iface=nowhere"))
     assert lab.start(path).wait(20) == 4
     assert not other.exists()
+
+    path = variant(lab, "help.conf", 'idle = "sleep"', 'idle = "sleep"; extra = "--help"')
+    path.write_text(path.read_text().replace(str(lab.socket), str(other)))
+    assert lab.start(path).wait(20) == 4
+    assert not other.exists()
+    assert (lab.folder / "sluiced.log").read_text().endswith(
+        'sluiced: EAL ended the process; eal.extra is "--help"\n')
 
     # All of this was no matter to the daemon that lives.
     assert not lab.daemon.ended()
