@@ -39,6 +39,7 @@ bool limits_rate(const char *text, struct quota_rate *rate, struct config_refusa
 {
     static const char *const wrong[] = {
         [UNITS_SYNTAX] = "is no rate",
+        [UNITS_BARE] = "has no period, such as /s",
         [UNITS_INEXACT] = "is no whole number in its period",
         [UNITS_RANGE] = "is out of range",
     };
@@ -56,6 +57,7 @@ bool limits_bit_rate(const char *text, struct quota_rate *rate, struct config_re
 {
     static const char *const wrong[] = {
         [UNITS_SYNTAX] = "is no bit rate",
+        [UNITS_BARE] = "has no unit, such as Mbit/s",
         [UNITS_INEXACT] = "is no whole number of bytes a second",
         [UNITS_RANGE] = "is out of range",
     };
@@ -107,6 +109,7 @@ bool limits_burst_bytes(const char *text, struct quota_rate *rate, struct config
 {
     static const char *const wrong[] = {
         [UNITS_SYNTAX] = "is no size",
+        [UNITS_BARE] = "has no unit, such as KiB",
         [UNITS_INEXACT] = "is no whole number of bytes",
         [UNITS_RANGE] = "is out of range",
     };

@@ -65,9 +65,29 @@ static bool next_element(struct scanner *s, uint32_t parent, char closing)
     return false;
 }
 
+/* To libconfig, values are strings or, as every literal became 0, integers. */
+static bool is_string(const struct scanner *s, uint32_t node)
+{
+    return s->scan->nodes[node].kind == SCAN_STRING;
+}
+
+/* libconfig wants one kind of value in an array and would not say where; it gets a list. */
+static void refuse_mixture(struct scanner *s, uint32_t array, uint32_t element, size_t opening)
+{
+    char path[SCAN_PATH_MAX];
+
+    report_error(s->report, s->line, scanner_path(s, element, path),
+                 "%s in an array [...] of %s: put all of it in quotes, or make it a list (...)",
+                 is_string(s, element) ? "text" : "a number",
+                 is_string(s, element) ? "numbers" : "text");
+    s->scan->nodes[array].kind = SCAN_LIST;
+    s->scan->for_libconfig[opening] = '(';
+}
+
 static bool scan_elements(struct scanner *s, uint32_t parent, char closing)
 {
-    uint32_t previous = parent, element;
+    uint32_t previous = parent, first = s->scan->n_nodes, element;
+    size_t opening = s->at - 1;
 
     if (!scanner_skip_blanks(s))
         return false;
@@ -79,11 +99,16 @@ static bool scan_elements(struct scanner *s, uint32_t parent, char closing)
                 return scanner_unexpected(s, element, "a plain value in an array [...]");
             if (!scan_value(s, element))
                 return false;
+            if (s->scan->nodes[parent].kind == SCAN_ARRAY &&
+                is_string(s, element) != is_string(s, first))
+                refuse_mixture(s, parent, element, opening);
             previous = element;
         } while (next_element(s, parent, closing));
         if (s->error)
             return false;
     }
+    if (s->scan->for_libconfig[opening] == '(')
+        s->scan->for_libconfig[s->at] = ')';
     s->at++;
     return true;
 }
@@ -140,8 +165,11 @@ static bool scan_name(struct scanner *s, uint32_t group, uint32_t previous, uint
 
     if (scanner_peek(s, 0) == '@')
         return scanner_refuse_include(s);
+    if (group == 0 && s->at < s->length && strchr(")]}", scanner_peek(s, 0)))
+        return scanner_unopened(s, previous);
     if (!is_name(scanner_peek(s, 0), true))
-        return scanner_unexpected(s, group, "the name of a setting");
+        return scanner_unexpected(s, group,
+                                  group ? "the name of a setting or '}'" : "the name of a setting");
     while (is_name(scanner_peek(s, 0), false))
         s->at++;
     if (!add_node(s, group, previous, node))

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "control/config/literal.h"
@@ -26,18 +27,33 @@ char scanner_peek(const struct scanner *s, size_t ahead)
     return s->at + ahead < s->length ? s->text[s->at + ahead] : '\0';
 }
 
+bool scanner_unopened(struct scanner *s, uint32_t node)
+{
+    char path[SCAN_PATH_MAX];
+
+    report_error(s->report, s->line, scanner_path(s, node, path),
+                 "syntax error: '%c' closes nothing: its opening bracket is missing",
+                 scanner_peek(s, 0));
+    return scanner_give_up(s, -EINVAL);
+}
+
 bool scanner_unexpected(struct scanner *s, uint32_t node, const char *expected)
 {
-    char path[SCAN_PATH_MAX], found[16];
+    const struct scan_node *opened = &s->scan->nodes[node];
+    char path[SCAN_PATH_MAX], found[16], where[40] = "";
     char c = scanner_peek(s, 0);
 
     scanner_path(s, node, path);
+    if (node && opened->kind <= SCAN_ARRAY && opened->line != s->line)
+        snprintf(where, sizeof(where), " ('%c' is in line %" PRIu32 ")", "{(["[opened->kind],
+                 opened -> line);
     if (s->at >= s->length)
         strcpy(found, "end of file");
     else
         snprintf(found, sizeof(found), isprint((unsigned char)c) ? "'%c'" : "byte %d",
                  (unsigned char)c);
-    report_error(s->report, s->line, path, "syntax error: %s expected, not %s", expected, found);
+    report_error(s->report, s->line, path, "syntax error: %s expected, not %s%s", expected, found,
+                 where);
     return scanner_give_up(s, -EINVAL);
 }
 

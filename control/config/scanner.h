@@ -25,6 +25,9 @@ const char *scanner_path(const struct scanner *s, uint32_t node, char path[SCAN_
 
 /* Ends the scan; always false. */
 bool scanner_give_up(struct scanner *s, int error);
+/* At a bracket that closes nothing, behind the setting `node`. */
+bool scanner_unopened(struct scanner *s, uint32_t node);
+/* If `node` is a group, list or array, the line in which it was opened is told, too. */
 bool scanner_unexpected(struct scanner *s, uint32_t node, const char *expected);
 bool scanner_refuse_include(struct scanner *s);
 

@@ -102,7 +102,9 @@ static enum units_result read_scaled(const char *text, const struct unit *units,
     const char *rest = read_decimal(text, &number);
     const struct unit *unit = rest ? find_unit(units, rest) : NULL;
 
-    return unit ? times(&number, unit->factor, value) : UNITS_SYNTAX;
+    if (!unit)
+        return rest && !*rest ? UNITS_BARE : UNITS_SYNTAX;
+    return times(&number, unit->factor, value);
 }
 
 static bool read_word(const char *text, struct quota_rate *rate)
@@ -129,7 +131,7 @@ enum units_result units_rate(const char *text, struct quota_rate *rate)
         return UNITS_OK;
     rest = read_decimal(text, &number);
     if (!rest || *rest != '/')
-        return UNITS_SYNTAX;
+        return rest && !*rest ? UNITS_BARE : UNITS_SYNTAX;
     period = find_unit(periods, rest + 1);
     if (!period)
         return UNITS_SYNTAX;

@@ -21,6 +21,7 @@
 enum units_result {
     UNITS_OK,
     UNITS_SYNTAX,  /* not a number with one of the units */
+    UNITS_BARE,    /* a number without a unit */
     UNITS_INEXACT, /* no whole number */
     UNITS_RANGE,   /* above what a bucket can hold, or above 64 bits */
 };

@@ -313,6 +313,7 @@ bool read_duration(struct reader *r, const config_setting_t *setting,
     }
     refuse(r, setting, limits->range, "%s %s", limits_quote(text, quoted),
            result == UNITS_SYNTAX  ? "is no duration"
+           : result == UNITS_BARE  ? "has no unit, such as ms or s"
            : result == UNITS_RANGE ? "is out of range"
                                    : "is too fine");
     return false;

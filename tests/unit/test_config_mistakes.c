@@ -242,8 +242,8 @@ static void case_H02_forgotten_commas_and_quotes(void **state)
                         "front.conf:4: services[0].ports[0]: two strings without a comma between "
                         "them\n");
     config_text_refused(REST "\nservices = ({ name = \"w; addresses = [\"10.9.0.1\"]; });",
-                        "front.conf:2: services[0]: syntax error: the name of a setting expected, "
-                        "not '1'\n");
+                        "front.conf:2: services[0]: syntax error: the name of a setting or '}' "
+                        "expected, not '1'\n");
 }
 
 static void what_is_missing(void **state)
@@ -278,7 +278,7 @@ static void syntax_errors_have_a_line(void **state)
                         "front.conf:2: gates: syntax error: ',' or ')' expected, "
                         "not ';'\n");
     config_text_refused("flows = {\nmax = 5;\n", "front.conf:3: flows: syntax error: '}' expected, "
-                                                 "not end of file\n");
+                                                 "not end of file ('{' is in line 1)\n");
     config_text_refused("flows {", "front.conf:1: flows: syntax error: '=' expected, not '{'\n");
     config_text_refused("\n/* open\n\n", "front.conf:2: syntax error: this comment has no end\n");
     config_text_refused("eal = { extra = \"open;\n};",
@@ -288,10 +288,47 @@ static void syntax_errors_have_a_line(void **state)
                         "front.conf:1: eal.workers[0]: syntax error: a plain value in an array "
                         "[...] expected, not '['\n");
     config_text_refused(REST "\n};",
-                        "front.conf:2: syntax error: the name of a setting expected, not '}'\n");
-    /* What only libconfig sees. */
-    config_text_refused(REST "services = ({ ports = [80,\n\"90\"]; });",
-                        "front.conf:2: mismatched element type in array\n");
+                        "front.conf:2: tenants: syntax error: '}' closes nothing: its opening "
+                        "bracket is missing\n");
+}
+
+static void a_lost_bracket_is_named(void **state)
+{
+    (void)state;
+    config_text_refused(CONFIG_GATES "\ntenants = (\n{ name = \"default\"; }\n;\nservices = ();",
+                        "front.conf:4: tenants: syntax error: ',' or ')' expected, not ';' ('(' is "
+                        "in line 2)\n");
+    config_text_refused(CONFIG_GATES "\ntenants = ({\nname = \"default\";\n}, {\nname = \"a\";\n);",
+                        "front.conf:6: tenants[1]: syntax error: the name of a setting or '}' "
+                        "expected, not ')' ('{' is in line 4)\n");
+    config_text_refused("eal = { workers = [1,\n2; };",
+                        "front.conf:2: eal.workers: syntax error: ',' or ']' expected, not ';' "
+                        "('[' is in line 1)\n");
+    config_text_refused(CONFIG_GATES "\ntenants =\n{ name = \"default\"; } );",
+                        "front.conf:3: tenants: syntax error: ')' closes nothing: its opening "
+                        "bracket is missing\n");
+    config_text_refused("}",
+                        "front.conf:1: syntax error: '}' closes nothing: its opening bracket is "
+                        "missing\n");
+}
+
+static void arrays_of_numbers_and_text(void **state)
+{
+    (void)state;
+    config_text_refused(
+        REST "\nservices = ({ name = \"w\"; addresses = [\"10.9.0.1\"]; protocol = "
+             "\"tcp\";\nports = [80,\n\"8000-8099\", 90]; });\n"
+             "eal = { workers = [\"0\", 1, 2000]; };",
+        "front.conf:4: services[0].ports[1]: text in an array [...] of numbers: put "
+        "all of it in quotes, or make it a list (...)\n"
+        "front.conf:5: eal.workers[1]: a number in an array [...] of text: put all "
+        "of it in quotes, or make it a list (...)\n"
+        "front.conf:5: eal.workers[0]: \"0\" is a string, no integer (0..1023)\n"
+        "front.conf:5: eal.workers[2]: 2000 is out of range (0..1023)\n");
+    config_free(config_text_accepted(
+        REST "services = ({ name = \"w\"; addresses = [\"10.9.0.1\"]; protocol = \"tcp\"; ports = "
+             "(80, \"8000-8099\"); });",
+        ""));
 }
 
 static void slips_that_libconfig_versions_disagree_on(void **state)
@@ -370,6 +407,26 @@ static void ranges_of_the_machine(void **state)
     config_free(settings);
 }
 
+static void numbers_without_a_unit(void **state)
+{
+    (void)state;
+    config_text_refused(FLOWS("linger = \"1\";\ntcp_idle = \"1.5\"; fin = \"1x\";"),
+                        "front.conf:2: flows.linger: \"1\" has no unit, such as ms or s (1ms..24h "
+                        "in whole ms)\n"
+                        "front.conf:3: flows.tcp_idle: \"1.5\" has no unit, such as ms or s "
+                        "(1ms..24h in whole ms)\n"
+                        "front.conf:3: flows.fin: \"1x\" is no duration (1ms..24h in whole ms)\n");
+    config_text_refused(
+        CONFIG_GATES "tenants = ({ name = \"default\"; quota = { attempts = \"20\";\n"
+                     "bits = \"200\"; bits_burst = \"65536\"; }; });",
+        "front.conf:1: tenants[0].quota.attempts: \"20\" has no period, such as /s (0, unlimited, "
+        "or 1..1000000000 per s, min, h or day)\n"
+        "front.conf:2: tenants[0].quota.bits: \"200\" has no unit, such as Mbit/s (0, unlimited, "
+        "or 8bit/s..400Gbit/s in bit, kbit, Mbit or Gbit/s)\n"
+        "front.conf:2: tenants[0].quota.bits_burst: \"65536\" has no unit, such as KiB "
+        "(1B..9200000000B in B, KiB, MiB or GiB)\n");
+}
+
 static void worker_cpus_are_bounded(void **state)
 {
     char text[1024] = REST "\neal = { workers = [1";
@@ -419,10 +476,13 @@ int main(void)
         cmocka_unit_test(what_is_missing),
         cmocka_unit_test(includes_are_refused),
         cmocka_unit_test(syntax_errors_have_a_line),
+        cmocka_unit_test(a_lost_bracket_is_named),
+        cmocka_unit_test(arrays_of_numbers_and_text),
         cmocka_unit_test(slips_that_libconfig_versions_disagree_on),
         cmocka_unit_test(what_libconfig_allows_is_read),
         cmocka_unit_test(depth_and_width_are_bounded),
         cmocka_unit_test(ranges_of_the_machine),
+        cmocka_unit_test(numbers_without_a_unit),
         cmocka_unit_test(worker_cpus_are_bounded),
         cmocka_unit_test(devices_stand_in_one_place),
     };
