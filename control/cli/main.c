@@ -66,7 +66,9 @@ static bool join_words(char **words, int n, char *request)
         size_t length = strlen(words[i]);
 
         if (length == 0 || strpbrk(words[i], " \t\r\n")) {
-            fprintf(stderr, "sluicectl: '%s': words must not be empty or hold blanks\n", words[i]);
+            fprintf(stderr, "sluicectl: '%s': %s\n", words[i],
+                    strchr(words[i], '=') ? "write KEY=VALUE without blanks"
+                                          : "words must not be empty or hold blanks");
             return false;
         }
         if (used + length + 1 > CLIENT_REQUEST_MAX) {

@@ -135,11 +135,15 @@ int config_set_tenant(struct policy_tenant *tenant, const char *assignment,
 
     *refusal = (struct config_refusal){0};
     if (!equals)
-        return refuse_key(refusal, "%s is no KEY=VALUE", assignment);
+        return refuse_key(refusal, "%s is no KEY=VALUE, without blanks", assignment);
     setter = find_setter(assignment, (size_t)(equals - assignment));
     if (!setter) {
         snprintf(key, sizeof(key), "%.*s", (int)(equals - assignment), assignment);
         return refuse_key(refusal, "a tenant has no key %s", key);
+    }
+    if (!equals[1]) {
+        snprintf(refusal->why, sizeof(refusal->why), "no value follows the = (without blanks)");
+        return -EINVAL;
     }
     if (!setter->set(&changed, equals + 1, refusal))
         return -EINVAL;

@@ -111,6 +111,18 @@ def test_usage_told_by_the_daemon_is_2(daemon_socket):
     assert result.stderr == "sluicectl: reload: there is no such verb, `help` lists them\n"
 
 
+@pytest.mark.parametrize("words, code, says", [
+    (["window = 5"], 2, "'window = 5': write KEY=VALUE without blanks"),
+    (["window", "=", "5"], 2, 'tenants.acme.window: "window" is no KEY=VALUE, without blanks ('),
+    (["window=", "5"], 1, "tenants.acme.window: no value follows the = (without blanks)"),
+    (["window", "=5"], 2, 'tenants.acme.window: "window" is no KEY=VALUE, without blanks ('),
+])
+def test_blanks_around_the_equals_sign_are_named(daemon_socket, words, code, says):
+    result = ctl("-s", daemon_socket, "set", "tenant", "acme", *words)
+    assert result.returncode == code
+    assert result.stderr.startswith(f"sluicectl: {says}")
+
+
 def test_rejected_is_1(daemon_socket):
     result = ctl("-s", daemon_socket, "tenants", "nobody")
     assert result.returncode == 1

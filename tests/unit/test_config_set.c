@@ -106,7 +106,12 @@ static void what_is_refused_changes_nothing(void **state)
     (void)state;
     refused("quota.attempts=20/fortnight", "\"20/fortnight\" is no rate", rate);
     refused("quota.attempts=2000000000/s", "\"2000000000/s\" is out of range", rate);
-    refused("quota.packets=", "\"\" is no rate", rate);
+    refused("quota.packets=", "no value follows the = (without blanks)", "");
+    refused("quota.packets=20", "\"20\" has no period, such as /s", rate);
+    refused("quota.bits=1.5", "\"1.5\" has no unit, such as Mbit/s",
+            "0, unlimited, or 8bit/s..400Gbit/s in bit, kbit, Mbit or Gbit/s");
+    refused("quota.bits_burst=256", "\"256\" has no unit, such as KiB",
+            "1B..9200000000B in B, KiB, MiB or GiB");
     refused("quota.packets_burst=1e3", "\"1e3\" is no burst", "0..9199999999");
     refused("quota.bits=401Gbit/s", "\"401Gbit/s\" is out of range",
             "0, unlimited, or 8bit/s..400Gbit/s in bit, kbit, Mbit or Gbit/s");
@@ -116,8 +121,9 @@ static void what_is_refused_changes_nothing(void **state)
     refused("window=18446744073709551617", "\"18446744073709551617\" is no window",
             "0..16777216 slots or \"unlimited\"");
     refused("class=vip", "\"vip\" is no class", "bulk, normal or critical");
-    refused("window", "\"window\" is no KEY=VALUE", keys);
+    refused("window", "\"window\" is no KEY=VALUE, without blanks", keys);
     refused("quota.brust=5", "a tenant has no key \"quota.brust\"", keys);
+    refused("=", "a tenant has no key \"\"", keys);
     refused("=5", "a tenant has no key \"\"", keys);
 }
 
