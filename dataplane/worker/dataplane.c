@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "dataplane/worker/advice.h"
 #include "dataplane/worker/eal.h"
 #include "dataplane/worker/loop.h"
 #include "dataplane/worker/memory.h"
@@ -95,9 +96,10 @@ static int build(struct dataplane *dp, char *why, size_t why_bytes)
     if (err)
         return fail(err, "cannot build the workers' tables", why, why_bytes);
     err = wiring_connect(dp);
-    return err ? fail(err, "the devices have more receive queues than can be polled", why,
-                      why_bytes)
-               : 0;
+    if (err)
+        return fail(err, "the devices have more receive queues than can be polled", why, why_bytes);
+    advise(dp, &advice_this_host, stderr);
+    return 0;
 }
 
 int dataplane_create(const struct dataplane_settings *settings, const struct admission_size *ids,

@@ -34,7 +34,7 @@ static int fail(const struct port *port, const char *what, int err, char *why, s
     return err;
 }
 
-/* A virtual device that failed to start does not fail EAL: it is just not there. */
+/* A device that failed to start does not fail EAL: it is just not there. */
 static int find_port(struct port *port, char *why, size_t why_bytes)
 {
     char name[RTE_ETH_NAME_MAX_LEN];
@@ -42,8 +42,11 @@ static int find_port(struct port *port, char *why, size_t why_bytes)
     snprintf(name, sizeof(name), "%.*s", (int)eal_device_name_bytes(port->device), port->device);
     if (rte_eth_dev_get_port_by_name(name, &port->id) == 0)
         return 0;
-    return fail(port, "did not come up (lines of its driver above say why)", -ENODEV, why,
-                why_bytes);
+    return fail(port,
+                eal_device_is_pci(port->device)
+                    ? "did not come up: no driver of DPDK has it (dpdk-devbind.py --status)"
+                    : "did not come up (lines of its driver above say why)",
+                -ENODEV, why, why_bytes);
 }
 
 /* Their queues exist from the start, and whatever arrives on one that nobody polls is lost. */
@@ -163,23 +166,6 @@ static int start(struct port *port, const struct port_plan *plan, const char **w
     return err;
 }
 
-/* Nothing of this is wrong; it costs hand-overs or memory accesses across nodes. */
-static void advise(const struct port *port, const struct port_plan *plan)
-{
-    int node = rte_eth_dev_socket_id(port->id);
-
-    if (port->rx_queues > 1 && !port->spreads)
-        fprintf(stderr,
-                "sluiced: note: %s does not spread flows symmetrically over its %u queues: packets "
-                "are handed to the worker that owns their flow\n",
-                port->device, port->rx_queues);
-    if (node >= 0 && node != plan->numa_node)
-        fprintf(stderr,
-                "sluiced: warning: %s is on NUMA node %d, the first worker on node %d: choose "
-                "eal.workers on node %d\n",
-                port->device, node, plan->numa_node, node);
-}
-
 int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes)
 {
     int err = find_port(port, why, why_bytes);
@@ -197,7 +183,7 @@ int port_open(struct port *port, const struct port_plan *plan, char *why, size_t
         port_close(port);
         return fail(port, "cannot be set to promiscuous mode", err, why, why_bytes);
     }
-    advise(port, plan);
+    port->numa_node = rte_eth_dev_socket_id(port->id);
     return 0;
 }
 

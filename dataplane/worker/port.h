@@ -22,6 +22,7 @@ struct port {
     const char *device; /* of the settings */
     const char *gate, *side;
     uint16_t id;                     /* DPDK port id */
+    int numa_node;                   /* negative: of none */
     uint16_t rx_queues, tx_queues;   /* at least 1 of each */
     uint16_t rx_numbers, tx_numbers; /* descriptors a queue, after the driver's own limits */
     bool spreads;                    /* the device spreads flows over its queues as owners.h does */
