@@ -222,9 +222,9 @@ def test_steps_are_waited_for_and_shown(daemon_socket, words):
     assert lines[0] == "cycles per packet, by step"
     assert rows(lines[1:]) == [
         ["lcore", "bursts", "packets/burst", "receive", "parse", "hand_over", "find_flows",
-         "judge", "act", "total"],
-        ["1", "16", "31.2", "20", "40", "60", "80", "100", "120", "420"],
-        ["2", "0", *["-"] * 8]]
+         "classify", "judge", "act", "total"],
+        ["1", "16", "31.2", "20", "40", "60", "80", "100", "120", "140", "560.1"],
+        ["2", "0", *["-"] * 9]]
 
 
 def test_steps_as_json_are_those_of_the_listing(daemon_socket):
@@ -232,7 +232,8 @@ def test_steps_as_json_are_those_of_the_listing(daemon_socket):
     shown = ctl("-s", daemon_socket, "workers", "--steps", "1ms", "-j").stdout
     assert shown == ctl("-s", daemon_socket, "workers", "-j").stdout
     worker, idle = json.loads(shown)["workers"]
-    assert list(worker["steps"]) == ["receive", "parse", "hand_over", "find_flows", "judge", "act"]
+    assert list(worker["steps"]) == ["receive", "parse", "hand_over", "find_flows", "classify",
+                                     "judge", "act"]
     assert sum(step["cycles"] for step in worker["steps"].values()) == worker["sampled"]["cycles"]
     assert idle["sampled"]["bursts"] == 0
 

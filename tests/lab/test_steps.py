@@ -9,7 +9,7 @@ import pytest
 
 from lab import SLUICECTL, until
 
-STEPS = ["receive", "parse", "hand_over", "find_flows", "judge", "act"]
+STEPS = ["receive", "parse", "hand_over", "find_flows", "classify", "judge", "act"]
 EVERY = 19
 
 

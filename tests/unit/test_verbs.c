@@ -306,14 +306,15 @@ static void workers_show_steps_once_they_were_sampled(void **state)
     answer = ask(fake, "workers");
     worker = first_of(answer, "workers");
     assert_json(json_object_get(worker, "sampled"),
-                "{'bursts':16,'packets':500,'cycles':210021,'cycles_per_packet':420.0}");
+                "{'bursts':16,'packets':500,'cycles':280028,'cycles_per_packet':560.1}");
     assert_json(json_object_get(worker, "steps"),
                 "{'receive':{'cycles':10001,'cycles_per_packet':20.0},"
                 "'parse':{'cycles':20002,'cycles_per_packet':40.0},"
                 "'hand_over':{'cycles':30003,'cycles_per_packet':60.0},"
                 "'find_flows':{'cycles':40004,'cycles_per_packet':80.0},"
-                "'judge':{'cycles':50005,'cycles_per_packet':100.0},"
-                "'act':{'cycles':60006,'cycles_per_packet':120.0}}");
+                "'classify':{'cycles':50005,'cycles_per_packet':100.0},"
+                "'judge':{'cycles':60006,'cycles_per_packet':120.0},"
+                "'act':{'cycles':70007,'cycles_per_packet':140.0}}");
     worker = json_array_get(json_object_get(answer, "workers"), 1);
     assert_json(json_object_get(worker, "sampled"),
                 "{'bursts':0,'packets':0,'cycles':0,'cycles_per_packet':0.0}");
