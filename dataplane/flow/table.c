@@ -192,7 +192,7 @@ static void prefetch_free(const struct flow_table *table, unsigned n)
 }
 
 /*
- * Index lines, then entries, each for the whole burst. Prefetches stand in loops of their own: one
+ * Index lines, then entries, each for the whole burst, with little done in between: a prefetch
  * whose page is not in the TLB holds up the core until it is, and only close neighbours wait
  * together.
  */
@@ -201,17 +201,15 @@ void flow_find_burst(struct flow_table *table, struct flow_query *queries, unsig
     unsigned missing = 0;
 
     for (unsigned i = 0; i < n; i++)
-        if (queries[i].key.tags)
+        if (queries[i].key.tags) {
             queries[i].hash = hash_of(table, &queries[i].key);
-    for (unsigned i = 0; i < n; i++)
-        if (queries[i].key.tags)
             __builtin_prefetch(&table->lines[first_line(table, queries[i].hash)]);
+        }
     for (unsigned i = 0; i < n; i++)
-        if (queries[i].key.tags)
+        if (queries[i].key.tags) {
             queries[i].flow = guess(table, queries[i].hash);
-    for (unsigned i = 0; i < n; i++)
-        if (queries[i].key.tags)
             __builtin_prefetch(queries[i].flow);
+        }
     for (unsigned i = 0; i < n; i++)
         if (queries[i].key.tags) {
             queries[i].flow = confirm(table, &queries[i]);
