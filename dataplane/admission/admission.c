@@ -68,14 +68,22 @@ static bool holds_leases(const struct tenant_state *t)
     return lease_is_held(&t->attempts) || lease_is_held(&t->packets) || lease_is_held(&t->bits);
 }
 
-static void queue_held(struct admission *adm, uint32_t tenant)
+static uint32_t *next_held(struct admission *adm, uint32_t holder)
 {
-    adm->tenants[tenant].next_held = ADMISSION_NONE;
+    uint32_t n_tenants = adm->size.n_tenants;
+
+    return holder < n_tenants ? &adm->tenants[holder].next_held
+                              : &adm->services[holder - n_tenants].next_held;
+}
+
+static void queue_held(struct admission *adm, uint32_t holder)
+{
+    *next_held(adm, holder) = ADMISSION_NONE;
     if (adm->first_held == ADMISSION_NONE)
-        adm->first_held = tenant;
+        adm->first_held = holder;
     else
-        adm->tenants[adm->last_held].next_held = tenant;
-    adm->last_held = tenant;
+        *next_held(adm, adm->last_held) = holder;
+    adm->last_held = holder;
 }
 
 /* Remembers a tenant that holds leases, so that admission_tidy() finds it. */
@@ -265,6 +273,10 @@ bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_
     bool answer =
         s->answers && lease_take(&s->refusals, s->refusals_pool, 1, generation_of(adm), now_ns);
 
+    if (!s->held && lease_is_held(&s->refusals)) {
+        s->held = true;
+        queue_held(adm, adm->size.n_tenants + service);
+    }
     count(answer ? &s->counters.answered : &s->counters.unanswered, 1);
     return answer;
 }
@@ -277,20 +289,32 @@ static void return_idle(struct lease *lease, struct pool *pool, uint64_t now_ns)
         lease_return(lease, pool);
 }
 
+/* True while it holds any. */
+static bool tidy_tenant(struct tenant_state *t, uint64_t now_ns)
+{
+    return_idle(&t->attempts, t->attempts_pool, now_ns);
+    return_idle(&t->packets, t->packets_pool, now_ns);
+    return_idle(&t->bits, t->bits_pool, now_ns);
+    return t->held = holds_leases(t);
+}
+
+static bool tidy_service(struct service_state *s, uint64_t now_ns)
+{
+    return_idle(&s->refusals, s->refusals_pool, now_ns);
+    return s->held = lease_is_held(&s->refusals);
+}
+
 void admission_tidy(struct admission *adm, uint64_t now_ns)
 {
-    for (unsigned i = 0; i < ADMISSION_TIDY_MAX && adm->first_held != ADMISSION_NONE; i++) {
-        uint32_t tenant = adm->first_held;
-        struct tenant_state *t = &adm->tenants[tenant];
+    uint32_t n_tenants = adm->size.n_tenants;
 
-        adm->first_held = t->next_held;
-        return_idle(&t->attempts, t->attempts_pool, now_ns);
-        return_idle(&t->packets, t->packets_pool, now_ns);
-        return_idle(&t->bits, t->bits_pool, now_ns);
-        if (holds_leases(t))
-            queue_held(adm, tenant); /* looked at again when it is its turn */
-        else
-            t->held = false;
+    for (unsigned i = 0; i < ADMISSION_TIDY_MAX && adm->first_held != ADMISSION_NONE; i++) {
+        uint32_t holder = adm->first_held;
+
+        adm->first_held = *next_held(adm, holder);
+        if (holder < n_tenants ? tidy_tenant(&adm->tenants[holder], now_ns)
+                               : tidy_service(&adm->services[holder - n_tenants], now_ns))
+            queue_held(adm, holder); /* looked at again when it is its turn */
     }
 }
 

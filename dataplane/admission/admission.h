@@ -139,7 +139,7 @@ void admission_complete(struct admission *adm, const struct slot *slot, enum out
 bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_ns);
 
 /* Returns leased tokens that were not used for LEASE_IDLE_NS, looking at no more than
- * ADMISSION_TIDY_MAX tenants. Owner thread, about once per loop. */
+ * ADMISSION_TIDY_MAX tenants and services. Owner thread, about once per loop. */
 #define ADMISSION_TIDY_MAX 8
 void admission_tidy(struct admission *adm, uint64_t now_ns);
 

@@ -48,7 +48,7 @@ struct tenant_state {
     struct lease attempts, packets, bits;
     struct pool *attempts_pool, *packets_pool, *bits_pool;
     uint32_t window;    /* slots */
-    uint32_t next_held; /* in the queue of tenants with leases */
+    uint32_t next_held; /* in the queue of who has leases */
     bool metered;       /* packets or bits are limited */
     bool held;          /* in that queue */
     struct admission_tenant_counters counters __attribute__((aligned(64)));
@@ -57,8 +57,10 @@ struct tenant_state {
 struct service_state {
     struct lease refusals;
     struct pool *refusals_pool;
-    uint32_t window; /* slots */
-    bool answers;    /* refusal form is not `drop` */
+    uint32_t window;    /* slots */
+    uint32_t next_held; /* as a tenant's */
+    bool answers;       /* refusal form is not `drop` */
+    bool held;
     struct admission_service_counters counters __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
@@ -68,7 +70,8 @@ struct admission {
     struct service_state *services;
     const struct generation *generation;
     struct admission_size size;
-    uint32_t first_held, last_held; /* queue of tenants with leases; ADMISSION_NONE: empty */
+    /* Queue of who has leases: tenants by id, services by n_tenants + id. ADMISSION_NONE: empty */
+    uint32_t first_held, last_held;
 };
 
 #define ADMISSION_NONE UINT32_MAX

@@ -431,6 +431,46 @@ static void idle_leases_go_back(void **state)
     close_site(&s);
 }
 
+static const struct pool *refusals_pool(const struct site *s)
+{
+    return &s->crew.shared->services[WEB].refusals[PERIOD_SECOND];
+}
+
+/* The right to answer is leased as well, and what is left of it serves another worker. */
+static void idle_answers_go_back(void **state)
+{
+    static struct site s;
+    uint32_t answered = 0;
+
+    (void)state;
+    open_site(&s, 2);
+    s.tenant.attempts = core_rate(1000000, 1, 1599);
+    s.service.refuse_rate = core_rate(1000000, 1, 1599);
+    adopt(&s);
+    assert_int_equal(offer(&s, 0), REASON_NONE); /* in the queue beside a tenant */
+    assert_true(admission_may_answer(s.crew.workers[0], WEB, s.now_ns));
+    assert_true(admission_may_answer(s.crew.workers[1], WEB, s.now_ns));
+    assert_int_equal(refusals_pool(&s)->outstanding, 2 * 25);
+    s.now_ns += LEASE_IDLE_NS - 1;
+    tidy(&s);
+    assert_int_equal(refusals_pool(&s)->outstanding, 2 * 25);
+    s.now_ns++;
+    tidy(&s);
+    assert_int_equal(refusals_pool(&s)->outstanding, 0);
+    assert_int_equal(attempts_pool(&s)->outstanding, 0);
+    s.now_ns += CORE_S;
+    while (admission_may_answer(s.crew.workers[1], WEB, s.now_ns))
+        answered++;
+    assert_int_equal(answered, 1600);
+    s.now_ns += CORE_S; /* and again, of the other */
+    assert_true(admission_may_answer(s.crew.workers[0], WEB, s.now_ns));
+    assert_int_equal(refusals_pool(&s)->outstanding, 25);
+    s.now_ns += LEASE_IDLE_NS;
+    tidy(&s);
+    assert_int_equal(refusals_pool(&s)->outstanding, 0);
+    close_site(&s);
+}
+
 static void a_paused_worker_cannot_spend_what_was_reclaimed(void **state)
 {
     static struct site s;
@@ -494,6 +534,7 @@ int main(void)
         cmocka_unit_test(case_E08_a_worker_may_miss_a_policy),
         cmocka_unit_test(case_E07_what_is_refused_costs_nothing_leased),
         cmocka_unit_test(idle_leases_go_back),
+        cmocka_unit_test(idle_answers_go_back),
         cmocka_unit_test(a_paused_worker_cannot_spend_what_was_reclaimed),
         cmocka_unit_test(what_was_reclaimed_does_not_come_back_idle),
     };
