@@ -147,10 +147,25 @@ static int run(struct plane *plane, struct control_socket *sock)
                 plane->settings->dataplane.n_gates, dataplane_worker_count(plane->dataplane),
                 dataplane_memory(plane->dataplane), plane->settings->control.socket);
         err = events_run(plane, sock);
-        dataplane_stop(plane->dataplane);
-        fprintf(stderr, "sluiced: stopped\n");
     }
     return err ? say(EXIT_RUN_TIME, strerror(-err)) : 0;
+}
+
+/* With a worker that cannot be stopped nothing may be freed: the kernel clears up. */
+static _Noreturn void leave(struct control_socket *sock, const char *why)
+{
+    control_socket_close(sock);
+    _exit(say(EXIT_RUN_TIME, why));
+}
+
+static void stop(struct plane *plane, struct control_socket *sock)
+{
+    char why[128];
+
+    if (dataplane_stop(plane->dataplane, why, sizeof(why)) != 0)
+        leave(sock, why);
+    fprintf(stderr, "sluiced: stopped\n");
+    dataplane_destroy(plane->dataplane);
 }
 
 /* Cheap checks first: nobody waits for EAL to learn that the socket is taken. */
@@ -167,7 +182,7 @@ static int run_on(struct settings *settings)
     start.settings = NULL;
     if (!code) {
         code = run(&plane, sock);
-        dataplane_destroy(plane.dataplane);
+        stop(&plane, sock);
     }
     control_socket_close(sock);
     return code;

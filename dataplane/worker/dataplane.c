@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "dataplane/worker/advice.h"
 #include "dataplane/worker/eal.h"
@@ -19,6 +20,8 @@
 #include "dataplane/worker/memory.h"
 #include "dataplane/worker/pool.h"
 #include "dataplane/worker/wiring.h"
+
+#define STOP_POLL_NS 1000000
 
 static int fail(int err, const char *what, char *why, size_t why_bytes)
 {
@@ -151,19 +154,56 @@ int dataplane_start(struct dataplane *dp)
     return err;
 }
 
-void dataplane_stop(struct dataplane *dp)
+static bool runs(uint32_t worker)
 {
+    return rte_eal_get_lcore_state(EAL_WORKER_LCORE(worker)) == RUNNING;
+}
+
+static bool any_runs(const struct dataplane *dp)
+{
+    for (uint32_t i = 0; i < dp->n_workers; i++)
+        if (runs(i))
+            return true;
+    return false;
+}
+
+/* The first worker that runs, but gives no sign of life; those that wait for it do. n_workers:
+ * none. */
+static uint32_t find_stuck(const struct dataplane *dp)
+{
+    uint32_t i = 0;
+
+    while (i < dp->n_workers && !(runs(i) && dataplane_silence_ns(dp, i) > DATAPLANE_STOP_NS))
+        i++;
+    return i;
+}
+
+int dataplane_stop(struct dataplane *dp, char *why, size_t why_bytes)
+{
+    uint64_t start_ns = dataplane_now_ns(dp);
+
     if (!dp->running)
-        return;
+        return 0;
     __atomic_store_n(&dp->stop, true, __ATOMIC_RELEASE);
+    while (any_runs(dp)) {
+        uint32_t stuck = find_stuck(dp);
+
+        /* Not before it had the time to notice: it may have been launched just now. */
+        if (stuck < dp->n_workers && dataplane_now_ns(dp) - start_ns > DATAPLANE_STOP_NS) {
+            snprintf(why, why_bytes, "worker %u (CPU %u) does not stop: no sign of life for %llu s",
+                     stuck, dp->workers[stuck]->cpu, DATAPLANE_STOP_NS / 1000000000);
+            return -ETIMEDOUT;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = STOP_POLL_NS}, NULL);
+    }
     for (uint32_t i = 0; i < dp->n_workers; i++)
         rte_eal_wait_lcore(EAL_WORKER_LCORE(i));
     dp->running = false;
+    return 0;
 }
 
 void dataplane_destroy(struct dataplane *dp)
 {
-    dataplane_stop(dp);
     for (uint32_t i = 0; i < dp->n_ports; i++)
         port_close(&dp->ports[i]);
     if (dp->has_policy)

@@ -47,4 +47,8 @@ struct dataplane {
 int build_workers(struct dataplane *dp);
 void free_workers(struct dataplane *dp);
 
+/* For how long a worker has given no sign of life; 0 in a replay, whose time stands still between
+ * packets. */
+uint64_t dataplane_silence_ns(const struct dataplane *dp, uint32_t worker);
+
 #endif

@@ -55,11 +55,17 @@ int dataplane_publish(struct dataplane *dp, struct policy *policy)
     return publication_publish(&dp->publication, policy);
 }
 
-/* A worker that is only paused comes back to void leases: admission.h. */
-static void look_after(struct dataplane *dp, uint32_t worker, uint64_t now_ns)
+uint64_t dataplane_silence_ns(const struct dataplane *dp, uint32_t worker)
 {
-    uint64_t seen_ns = load(&dp->workers[worker]->now_ns);
-    bool silent = now_ns > seen_ns && now_ns - seen_ns > DATAPLANE_DEAD_NS;
+    uint64_t seen_ns = load(&dp->workers[worker]->now_ns), now_ns = dataplane_now_ns(dp);
+
+    return dp->settings->eal.clock == CLOCK_TSC && now_ns > seen_ns ? now_ns - seen_ns : 0;
+}
+
+/* A worker that is only paused comes back to void leases: admission.h. */
+static void look_after(struct dataplane *dp, uint32_t worker)
+{
+    bool silent = dataplane_silence_ns(dp, worker) > DATAPLANE_DEAD_NS;
 
     if (silent && !dp->dead[worker])
         admission_reclaim(dp->workers[worker]->admission);
@@ -69,10 +75,8 @@ static void look_after(struct dataplane *dp, uint32_t worker, uint64_t now_ns)
 void dataplane_tend(struct dataplane *dp)
 {
     publication_reclaim(&dp->publication);
-    if (dp->settings->eal.clock == CLOCK_PACKETS) /* silent between packets, and not dead */
-        return;
     for (uint32_t i = 0; i < dp->n_workers; i++)
-        look_after(dp, i, dataplane_now_ns(dp));
+        look_after(dp, i);
 }
 
 const struct policy *dataplane_policy(const struct dataplane *dp)

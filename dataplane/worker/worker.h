@@ -126,9 +126,12 @@ int dataplane_create(const struct dataplane_settings *settings, const struct adm
                      struct policy *policy, struct dataplane **out, char *why, size_t why_bytes);
 int dataplane_start(struct dataplane *dp);
 
-/* Stops the workers after a last pass over what was received, closes the ports, frees everything.
- */
-void dataplane_stop(struct dataplane *dp);
+/* Stops the workers after a last pass over what was received. 0, or -ETIMEDOUT with a sentence in
+ * `why` when one of them gave no sign of life for DATAPLANE_STOP_NS: it and those that wait for it
+ * run still, and nothing they use may be freed; calling again goes on waiting. */
+#define DATAPLANE_STOP_NS 5000000000ull
+int dataplane_stop(struct dataplane *dp, char *why, size_t why_bytes);
+/* Closes the ports, frees everything. No worker may run. */
 void dataplane_destroy(struct dataplane *dp);
 
 /* Swaps the policy; `policy` belongs to the data plane afterwards. -EBUSY while

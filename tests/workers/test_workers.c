@@ -445,10 +445,13 @@ static void flows_open_and_close_under_faults_and_policy_swaps(void **state)
 /* Stopped in the middle of it all, workers leave nothing between them. */
 static void the_workers_stop_together(void **state)
 {
+    char why[128];
+
     (void)state;
     for (unsigned i = 0; i < 4000; i++)
         assert_true(traffic_open_flow(traffic_flow_of(WORKERS), i % 4));
-    dataplane_stop(gate.dp);
+    if (dataplane_stop(gate.dp, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
     assert_true(all_balanced());
     for (uint32_t w = 0; w < WORKERS; w++) {
         assert_true(rte_ring_empty(gate.dp->inboxes[w].judge));
