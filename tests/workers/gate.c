@@ -79,9 +79,17 @@ static struct quota_rate capped_rate(uint64_t epoch)
 
 struct policy *gate_policy(uint64_t epoch)
 {
+    struct policy_tenant capped = core_tenant(TENANT_CAPPED);
+
+    capped.attempts = capped_rate(epoch);
+    return gate_policy_with(epoch, &capped);
+}
+
+struct policy *gate_policy_with(uint64_t epoch, const struct policy_tenant *capped)
+{
     struct address address = core_address(TRAFFIC_SERVICE);
     struct policy_ports ports = {TRAFFIC_PORT, TRAFFIC_PORT};
-    struct policy_tenant tenants[TENANTS] = {core_tenant(TENANT_OPEN), core_tenant(TENANT_CAPPED)};
+    struct policy_tenant tenants[TENANTS] = {core_tenant(TENANT_OPEN), *capped};
     struct policy_service service = core_service(0, &address, &ports);
     struct policy_prefix prefix = core_prefix(TRAFFIC_CAPPED_NETWORK, 9, TENANT_CAPPED);
     struct policy_spec spec = {.tenants = tenants,
@@ -95,7 +103,6 @@ struct policy *gate_policy(uint64_t epoch)
     struct policy *policy;
 
     service.window = SERVICE_WINDOW;
-    tenants[TENANT_CAPPED].attempts = capped_rate(epoch);
     assert_int_equal(policy_create(&spec, &policy), 0);
     return policy;
 }

@@ -40,6 +40,9 @@ void gate_open(void);
 /* Policy of an epoch: TENANT_OPEN has no limit, TENANT_CAPPED another one each time. */
 struct policy *gate_policy(uint64_t epoch);
 
+/* The same with limits of its own for TENANT_CAPPED. */
+struct policy *gate_policy_with(uint64_t epoch, const struct policy_tenant *capped);
+
 /* Sums over the workers. */
 struct worker_counters gate_counters(void);
 uint64_t gate_slots(void);
