@@ -50,17 +50,17 @@ def need_af_xdp():
 
 @pytest.fixture
 def make_lab(machine, tmp_path):
-    """make_lab(acme=..., port=...): a lab that is up; what holds of any lab is asserted at the end,
+    """make_lab(acme=..., port=..., workers=...): a lab that is up; what holds of any lab is asserted at the end,
     and it is always taken down."""
     labs = []
 
-    def make(acme="", port="af_packet"):
+    def make(acme="", port="af_packet", **more):
         if port == "af_xdp":
             need_af_xdp()
         lab = Lab(f"test{os.getpid()}-{next(numbers)}", tmp_path)
         labs.append(lab)
         try:
-            return lab.up(config(acme), port)
+            return lab.up(config(acme, **more), port)
         except Unavailable as why:
             labs.remove(lab)
             pytest.skip(f"{port} does not come up here: {why}")

@@ -28,7 +28,7 @@ END_MAX_S = 2  # of a daemon, from SIGTERM to its exit
 SETTLE_MAX_S = 15  # longer than every timeout in CONFIG
 
 CONFIG = """
-eal = {{ memory = "none"; memory_mib = 256; main = 0; workers = [1]; idle = "sleep"; }};
+eal = {{ memory = "none"; memory_mib = 256; main = 0; {workers} }};
 control = {{ socket = "@SOCKET@"; period = "50ms"; }};
 gates = ( {{ name = "front"; outside = ["@OUTSIDE@"]; inside = ["@INSIDE@"]; }} );
 flows = {{ max = 16384; embryonic = "2s"; tcp_idle = "10s"; udp_idle = "5s"; fin = "1s";
@@ -45,9 +45,9 @@ services = (
 """
 
 
-def config(acme=""):
+def config(acme="", workers='workers = [1]; idle = "sleep";'):
     """Two tenants, globex without a limit; `acme` is what is said of the other one."""
-    return CONFIG.format(acme=acme)
+    return CONFIG.format(acme=acme, workers=workers)
 
 
 class Unavailable(Exception):
