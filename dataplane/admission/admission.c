@@ -286,7 +286,7 @@ bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_
 static void return_idle(struct lease *lease, struct pool *pool, uint64_t now_ns)
 {
     if (lease_is_held(lease) && now_ns - lease->since_ns >= LEASE_IDLE_NS)
-        lease_return(lease, pool);
+        lease_return(lease, pool, now_ns);
 }
 
 /* True while it holds any. */

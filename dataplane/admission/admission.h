@@ -102,7 +102,7 @@ struct admission *admission_init(void *memory, struct admission_shared *shared, 
  */
 void admission_shared_adopt(struct admission_shared *shared, const struct policy *policy,
                             uint64_t now_ns);
-void admission_adopt(struct admission *adm, const struct policy *policy);
+void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns);
 
 /* Fetches ahead what a packet of that tenant, and what an attempt of it, will be judged by. With
  * thousands of tenants nothing of that is in a cache. */

@@ -7,7 +7,7 @@
  * arithmetic; a lot of 1 is spent straight from the pool, which is then a single bucket exactly.
  * What is leased counts against the cap: level + cost * outstanding <= cap. `outstanding` is raised
  * before the level falls and lowered after it has risen, and a worker reports what it has spent
- * only when it leases again, after the refill. So for any number of workers
+ * only when it leases again or returns its lot, after the refill. So for any number of workers
  *   admitted in any interval t <= burst + 1 + rate * (t + e), e = spread of the workers' clocks,
  *   and at most 2 * workers * lot <= (burst + 1) / 8 tokens are missed per busy period: one half
  *   in leases of workers that have nothing to do, one in a pool that is left alone for a moment.
@@ -256,6 +256,7 @@ static __attribute__((noinline)) bool lease_take_more(struct lease *lease, struc
                                                       uint64_t now_ns)
 {
     if (lease->generation != generation) {
+        pool_refill(pool, &lease->rate, now_ns);
         __atomic_fetch_sub(&pool->outstanding, lease_take_granted(lease), __ATOMIC_ACQ_REL);
         lease->left = 0;
         lease->generation = generation;
@@ -302,12 +303,14 @@ static inline void lease_untake(struct lease *lease, struct pool *pool, uint32_t
 }
 
 /* Returns everything unspent: first to the level, then out of `outstanding`. What was reclaimed is
- * void and does not come back. */
-static inline void lease_return(struct lease *lease, struct pool *pool)
+ * void and does not come back. As when it leases again, the pool learns only after the refill what
+ * was spent. */
+static inline void lease_return(struct lease *lease, struct pool *pool, uint64_t now_ns)
 {
     uint32_t granted = lease_take_granted(lease);
 
     if (granted) {
+        pool_refill(pool, &lease->rate, now_ns);
         if (lease->left)
             pool_give(pool, &lease->rate, lease->left);
         __atomic_fetch_sub(&pool->outstanding, granted, __ATOMIC_ACQ_REL);

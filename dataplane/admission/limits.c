@@ -140,59 +140,82 @@ void admission_shared_adopt(struct admission_shared *shared, const struct policy
 
 /* -- leases, when a worker takes the policy over -- */
 
-static void set_lease(struct lease *lease, struct pool **pool, struct pool *to,
-                      const struct bucket_rate *rate, struct lot lot)
+/* What a lease is to be filled from, and how. */
+struct lease_plan {
+    struct pool *pool;
+    struct bucket_rate rate;
+    struct lot lot;
+};
+
+static struct lease_plan plan_events(struct pool pools[PERIOD_MAX], const struct quota_rate *quota,
+                                     uint32_t workers)
 {
-    if (*pool == to && memcmp(&lease->rate, rate, sizeof(*rate)) == 0)
+    struct bucket_rate rate = rate_of_events(quota);
+
+    return (struct lease_plan){&pools[period_index(quota)], rate, lease_lot_events(&rate, workers)};
+}
+
+static struct lease_plan plan_bits(struct pool *pool, const struct quota_rate *quota,
+                                   uint32_t workers)
+{
+    struct bucket_rate rate = rate_of_bits(quota);
+
+    return (struct lease_plan){pool, rate, lease_lot_bytes(&rate, workers)};
+}
+
+static void set_lease(struct lease *lease, struct pool **pool, const struct lease_plan *plan,
+                      uint64_t now_ns)
+{
+    struct pool *to = plan->pool;
+
+    if (*pool == to && memcmp(&lease->rate, &plan->rate, sizeof(lease->rate)) == 0)
         return;
     if (*pool)
-        lease_return(lease, *pool);
+        lease_return(lease, *pool, now_ns);
     if (*pool == to) /* what is there, and what came back, is clamped to the new burst */
-        pool_add(to, 0, pool_most(to, rate));
-    lease->rate = *rate;
-    lease->lot = lot;
+        pool_add(to, 0, pool_most(to, &plan->rate));
+    lease->rate = plan->rate;
+    lease->lot = plan->lot;
     lease->none_before_ns = 0;
     __atomic_store_n(pool, to, __ATOMIC_RELEASE); /* admission_reclaim() looks at it */
 }
 
-static void adopt_tenant(struct admission *adm, const struct policy_tenant *tenant)
+static void adopt_tenant(struct admission *adm, const struct policy_tenant *tenant, uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[tenant->id];
     struct tenant_pools *pools = &adm->shared->tenants[tenant->id];
-    struct bucket_rate attempts = rate_of_events(&tenant->attempts);
-    struct bucket_rate packets = rate_of_events(&tenant->packets);
-    struct bucket_rate bits = rate_of_bits(&tenant->bits);
     uint32_t workers = adm->size.n_workers;
+    struct lease_plan attempts = plan_events(pools->attempts, &tenant->attempts, workers);
+    struct lease_plan packets = plan_events(pools->packets, &tenant->packets, workers);
+    struct lease_plan bits = plan_bits(&pools->bits, &tenant->bits, workers);
 
-    set_lease(&t->attempts, &t->attempts_pool, &pools->attempts[period_index(&tenant->attempts)],
-              &attempts, lease_lot_events(&attempts, workers));
-    set_lease(&t->packets, &t->packets_pool, &pools->packets[period_index(&tenant->packets)],
-              &packets, lease_lot_events(&packets, workers));
-    set_lease(&t->bits, &t->bits_pool, &pools->bits, &bits, lease_lot_bytes(&bits, workers));
+    set_lease(&t->attempts, &t->attempts_pool, &attempts, now_ns);
+    set_lease(&t->packets, &t->packets_pool, &packets, now_ns);
+    set_lease(&t->bits, &t->bits_pool, &bits, now_ns);
     t->metered = !tenant->packets.unlimited || !tenant->bits.unlimited;
     t->window = tenant->window;
 }
 
-static void adopt_service(struct admission *adm, const struct policy_service *service)
+static void adopt_service(struct admission *adm, const struct policy_service *service,
+                          uint64_t now_ns)
 {
     struct service_state *s = &adm->services[service->id];
-    struct bucket_rate rate = rate_of_events(&service->refuse_rate);
+    struct lease_plan refusals = plan_events(adm->shared->services[service->id].refusals,
+                                             &service->refuse_rate, adm->size.n_workers);
 
-    set_lease(&s->refusals, &s->refusals_pool,
-              &adm->shared->services[service->id].refusals[period_index(&service->refuse_rate)],
-              &rate, lease_lot_events(&rate, adm->size.n_workers));
+    set_lease(&s->refusals, &s->refusals_pool, &refusals, now_ns);
     s->answers = service->refusal != REFUSAL_DROP;
     s->window = service->window;
 }
 
-void admission_adopt(struct admission *adm, const struct policy *policy)
+void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < policy_tenant_count(policy); i++)
         if (policy_tenant(policy, i)->id < adm->size.n_tenants)
-            adopt_tenant(adm, policy_tenant(policy, i));
+            adopt_tenant(adm, policy_tenant(policy, i), now_ns);
     for (uint32_t i = 0; i < policy_service_count(policy); i++)
         if (policy_service(policy, i)->id < adm->size.n_services)
-            adopt_service(adm, policy_service(policy, i));
+            adopt_service(adm, policy_service(policy, i), now_ns);
 }
 
 uint64_t admission_attempt_tokens(const struct admission_shared *shared,

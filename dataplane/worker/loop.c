@@ -45,7 +45,7 @@ static void take_policy(struct worker *w)
     if (likely(policy_epoch(policy) == w->adopted_epoch))
         return;
     /* Epochs, not pointers: a new policy may lie where an old one was freed. */
-    admission_adopt(w->admission, policy);
+    admission_adopt(w->admission, policy, w->burst.now_ns);
     w->adopted_epoch = policy_epoch(policy);
     __atomic_store_n(&w->epoch, w->adopted_epoch, __ATOMIC_RELAXED);
 }

@@ -59,7 +59,7 @@ static void adopt(struct model *m)
 
     assert_int_equal(policy_create(&spec, &policy), 0);
     admission_shared_adopt(m->shared, policy, m->now_ns);
-    admission_adopt(m->adm, policy);
+    admission_adopt(m->adm, policy, m->now_ns);
     policy_free(policy);
 }
 

@@ -142,7 +142,7 @@ static void work_once(struct world *w, unsigned self)
     /* Not at once, so that workers with old policies, and some that missed one, are common. */
     if (w->all[self].epoch != w->epoch && random_below(&w->seed, 200) == 0) {
         w->all[self].epoch = w->epoch;
-        admission_adopt(adm, w->policies[w->epoch - 1]);
+        admission_adopt(adm, w->policies[w->epoch - 1], now_ns);
     }
     if (n) {
         n = 40 + (uint32_t)random_below(&w->seed, n - 39);
@@ -293,7 +293,7 @@ static void start(struct world *w, const struct scenario *scenario, uint64_t see
                       (__int128_t)rate.rate * HELD_NS;
     for (unsigned i = 0; i < COROUTINES; i++) {
         if (i < WORKERS)
-            admission_adopt(w->crew.workers[i], w->policies[0]);
+            admission_adopt(w->crew.workers[i], w->policies[0], w->now_ns);
         w->all[i].epoch = w->epoch;
         getcontext(&w->all[i].context);
         w->all[i].context.uc_stack.ss_sp = w->all[i].stack;

@@ -69,7 +69,7 @@ static uint32_t ask(struct worker *w, const struct policy **adopted, uint64_t no
     struct decision d;
 
     if (policy != *adopted)
-        admission_adopt(w->admission, policy);
+        admission_adopt(w->admission, policy, now_ns);
     *adopted = policy;
     if (n) {
         n = 40 + (uint32_t)random_below(&w->seed, n - 39);

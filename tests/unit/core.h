@@ -126,7 +126,7 @@ static inline void core_crew_adopt(struct core_crew *crew, const struct policy_s
 {
     core_crew_publish(crew, spec, now_ns);
     for (uint32_t w = 0; w < crew->n; w++)
-        admission_adopt(crew->workers[w], crew->policy);
+        admission_adopt(crew->workers[w], crew->policy, now_ns);
 }
 
 static inline void core_crew_stop(struct core_crew *crew)

@@ -32,7 +32,7 @@ static void adopt(struct gate *g)
 
     assert_int_equal(policy_create(&spec, &policy), 0);
     admission_shared_adopt(g->shared, policy, g->now_ns);
-    admission_adopt(g->adm, policy);
+    admission_adopt(g->adm, policy, g->now_ns);
     policy_free(policy); /* it is not kept */
 }
 

@@ -140,8 +140,8 @@ static void what_is_returned_serves_another(void **state)
     start_pair(&p, 1599);
     assert_true(lease_take(&p.b, &p.pool, 1, 0, 0));
     assert_int_equal(take_all(&p.a, &p.pool, 0), 1575);
-    lease_return(&p.a, &p.pool);
-    lease_return(&p.b, &p.pool);
+    lease_return(&p.a, &p.pool, 0);
+    lease_return(&p.b, &p.pool, 0);
     assert_int_equal(p.pool.outstanding, 0);
     assert_int_equal(level(&p), 24);
     assert_int_equal(p.b.left, 0);
@@ -222,7 +222,7 @@ static void a_reclaimed_lease_is_void_once(void **state)
     /* ... or comes too late, and settles nothing. */
     __atomic_fetch_sub(&p.pool.outstanding, lease_take_granted(&p.a), __ATOMIC_RELAXED);
     assert_int_equal(p.pool.outstanding, 0);
-    lease_return(&p.a, &p.pool);
+    lease_return(&p.a, &p.pool, 0);
     assert_int_equal(p.pool.outstanding, 0);
     assert_int_equal(level(&p), 1550); /* void: it does not come back either */
     assert_true(lease_take(&p.a, &p.pool, 1, 2, 0));

@@ -336,12 +336,12 @@ static void case_E08_tokens_move_with_the_period(void **state)
     s.tenant.attempts = core_rate(60000, 60, 99);
     spec = spec_of(&s);
     core_crew_publish(&s.crew, &spec, s.now_ns);
-    admission_adopt(s.crew.workers[0], s.crew.policy);
+    admission_adopt(s.crew.workers[0], s.crew.policy, s.now_ns);
     assert_int_equal(offer(&s, 1), REASON_RATE);
     for (uint32_t i = 0; i < 200; i++)
         admitted += offer(&s, 0) == REASON_NONE;
     assert_int_equal(admitted, 100);
-    admission_adopt(s.crew.workers[1], s.crew.policy);
+    admission_adopt(s.crew.workers[1], s.crew.policy, s.now_ns);
     assert_int_equal(offer(&s, 1), REASON_RATE);
     close_site(&s);
 }
@@ -362,7 +362,7 @@ static void case_E08_a_worker_may_miss_a_policy(void **state)
     s.tenant.attempts = core_rate(60000, 60, 4000);
     spec = spec_of(&s);
     core_crew_publish(&s.crew, &spec, s.now_ns);
-    admission_adopt(s.crew.workers[0], s.crew.policy);
+    admission_adopt(s.crew.workers[0], s.crew.policy, s.now_ns);
     assert_int_equal(attempts_pool(&s)->outstanding, 25); /* worker 1 still has its lot */
     s.tenant.attempts = core_rate(1000000, 1, 4000);
     adopt(&s);
@@ -429,6 +429,40 @@ static void idle_leases_go_back(void **state)
     assert_int_equal(s.crew.shared->tenants[0].bits.outstanding, 0);
     assert_int_equal(attempts_pool(&s)->level / (int64_t)CORE_S, 4001 - 4);
     close_site(&s);
+}
+
+/* Time earns nothing for a token that was not yet spent then. The bucket is full, a lot is leased,
+ * and most of it is spent just before what is left goes back: one bucket would have 1577 now. */
+static void returning_late_earns_no_second_burst(void **state)
+{
+    static struct site s;
+    struct policy_spec spec;
+    uint32_t admitted = 0;
+
+    (void)state;
+    for (unsigned by_policy = 0; by_policy < 2; by_policy++, admitted = 0) {
+        open_site(&s, 2);
+        s.tenant.attempts = core_rate(1000000, 1, 1599);
+        adopt(&s);
+        assert_int_equal(offer(&s, 0), REASON_NONE);
+        s.tenant.attempts.burst = 3000; /* another lot: the lease goes back */
+        spec = spec_of(&s);
+        if (by_policy)
+            core_crew_publish(&s.crew, &spec, s.now_ns);
+        s.now_ns += LEASE_IDLE_NS - 1000;
+        for (uint32_t i = 0; i < 24; i++)
+            assert_int_equal(offer(&s, 0), REASON_NONE);
+        s.now_ns += 1000;
+        if (by_policy)
+            admission_adopt(s.crew.workers[0], s.crew.policy, s.now_ns);
+        else
+            tidy(&s);
+        assert_int_equal(attempts_pool(&s)->outstanding, 0);
+        while (offer(&s, 1) == REASON_NONE)
+            admitted++;
+        assert_int_equal(admitted, 1575);
+        close_site(&s);
+    }
 }
 
 static const struct pool *refusals_pool(const struct site *s)
@@ -534,6 +568,7 @@ int main(void)
         cmocka_unit_test(case_E08_a_worker_may_miss_a_policy),
         cmocka_unit_test(case_E07_what_is_refused_costs_nothing_leased),
         cmocka_unit_test(idle_leases_go_back),
+        cmocka_unit_test(returning_late_earns_no_second_burst),
         cmocka_unit_test(idle_answers_go_back),
         cmocka_unit_test(a_paused_worker_cannot_spend_what_was_reclaimed),
         cmocka_unit_test(what_was_reclaimed_does_not_come_back_idle),

@@ -162,7 +162,7 @@ static void *work(void *arg)
         now_ns += 10000;
         __atomic_store_n(&l->now_ns[id], now_ns, __ATOMIC_RELAXED);
         if (policy_epoch(policy) != epoch) {
-            admission_adopt(adm, policy);
+            admission_adopt(adm, policy, now_ns);
             epoch = policy_epoch(policy);
             __atomic_store_n(&l->epoch[id], epoch, __ATOMIC_RELAXED);
         }

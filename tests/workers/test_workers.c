@@ -40,7 +40,7 @@ static struct worker *awake(uint32_t worker)
     w->burst.policy = dataplane_policy(gate.dp);
     w->burst.now_ns = now_ns();
     w->burst.now_ms = flow_table_tick(w->flows, w->burst.now_ns);
-    admission_adopt(w->admission, w->burst.policy);
+    admission_adopt(w->admission, w->burst.policy, w->burst.now_ns);
     return w;
 }
 

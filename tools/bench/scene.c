@@ -126,7 +126,7 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
     w->burst.now_ns = START_NS;
     w->burst.now_ms = flow_table_tick(w->flows, START_NS);
     admission_shared_adopt(shared, scene->policy, START_NS);
-    admission_adopt(w->admission, scene->policy);
+    admission_adopt(w->admission, scene->policy, START_NS);
     set_lane(scene, DIRECTION_IN, &scene->rings->outside);
     set_lane(scene, DIRECTION_OUT, &scene->rings->inside);
 }
