@@ -42,7 +42,7 @@ static struct burst *awake(uint32_t worker)
     w->burst.policy = dataplane_policy(gate.dp);
     w->burst.now_ns = dataplane_now_ns(gate.dp);
     w->burst.now_ms = flow_table_tick(w->flows, w->burst.now_ns);
-    admission_adopt(w->admission, w->burst.policy);
+    admission_adopt(w->admission, w->burst.policy, w->burst.now_ns);
     return &w->burst;
 }
 
@@ -253,13 +253,15 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
+    char why[128];
+    int err = dataplane_stop(gate.dp, why, sizeof(why));
+
     (void)state;
-    dataplane_stop(gate.dp);
     while (traffic_discard() > 0)
         ;
     traffic_close();
     dataplane_destroy(gate.dp);
-    return 0;
+    return err;
 }
 
 static int start_workers(void **state)
