@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <mntent.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <stdarg.h>
@@ -70,37 +71,72 @@ static uint64_t huge_free_bytes(void)
     return pages * kib * 1024;
 }
 
-static int choose_memory(const struct eal_settings *eal, bool *huge, char *why, size_t why_bytes)
+static bool hugetlbfs_is_mounted(void)
+{
+    FILE *file = setmntent("/proc/self/mounts", "r");
+    const struct mntent *mount;
+    bool found = false;
+
+    if (!file)
+        return false;
+    while (!found && (mount = getmntent(file)))
+        found = strcmp(mount->mnt_type, "hugetlbfs") == 0;
+    endmntent(file);
+    return found;
+}
+
+static bool port_has_memif(const struct port_settings *port)
+{
+    for (uint32_t i = 0; i < port->n_devices; i++)
+        if (strncmp(port->devices[i], "net_memif", strlen("net_memif")) == 0)
+            return true;
+    return false;
+}
+
+/* memif passes its memory by descriptor over EAL's shared setup, and huge pages as files. */
+static bool any_memif(const struct dataplane_settings *settings)
+{
+    for (uint32_t i = 0; i < settings->n_gates; i++)
+        if (port_has_memif(&settings->gates[i].outside) ||
+            port_has_memif(&settings->gates[i].inside))
+            return true;
+    return false;
+}
+
+static int choose_memory(const struct eal_settings *eal, bool memif, bool *huge, char *why,
+                         size_t why_bytes)
 {
     uint64_t needed = (uint64_t)eal->memory_mib << 20, available = huge_free_bytes();
+    bool files = !memif || hugetlbfs_is_mounted();
 
-    *huge = eal->memory == MEMORY_HUGE || (eal->memory == MEMORY_AUTO && available >= needed);
-    if (!*huge || available >= needed)
+    *huge =
+        eal->memory == MEMORY_HUGE || (eal->memory == MEMORY_AUTO && available >= needed && files);
+    if (!*huge || (available >= needed && files))
         return 0;
-    snprintf(why, why_bytes,
-             "eal.memory is \"huge\" and eal.memory_mib is %u, but only %llu MiB of huge pages are "
-             "free; reserve more (sysctl vm.nr_hugepages), or set eal.memory to \"auto\"",
-             eal->memory_mib, (unsigned long long)(available >> 20));
+    if (!files)
+        snprintf(why, why_bytes,
+                 "eal.memory is \"huge\", and a memif needs a mounted hugetlbfs for that (mount -t "
+                 "hugetlbfs none /dev/hugepages); or set eal.memory to \"auto\"");
+    else
+        snprintf(why, why_bytes,
+                 "eal.memory is \"huge\" and eal.memory_mib is %u, but only %llu MiB of huge pages "
+                 "are free; reserve more (sysctl vm.nr_hugepages), or set eal.memory to \"auto\"",
+                 eal->memory_mib, (unsigned long long)(available >> 20));
     return -ENOMEM;
 }
 
-struct sides {
-    bool pci, memif;
-};
-
-static void add_devices(struct args *args, const struct port_settings *port, struct sides *seen)
+/* True if one of them is on the PCI bus. */
+static bool add_devices(struct args *args, const struct port_settings *port)
 {
+    bool pci = false;
+
     for (uint32_t i = 0; i < port->n_devices; i++) {
         const char *device = port->devices[i];
 
-        if (eal_device_is_pci(device)) {
-            seen->pci = true;
-            add(args, "--allow=%s", device);
-        } else {
-            seen->memif |= strncmp(device, "net_memif", strlen("net_memif")) == 0;
-            add(args, "--vdev=%s", device);
-        }
+        add(args, eal_device_is_pci(device) ? "--allow=%s" : "--vdev=%s", device);
+        pci |= eal_device_is_pci(device);
     }
+    return pci;
 }
 
 static void add_lcores(struct args *args, const struct eal_settings *eal)
@@ -127,23 +163,25 @@ static void add_extra(struct args *args, const char *extra)
 
 static void build_args(struct args *args, const struct dataplane_settings *settings, bool huge)
 {
-    struct sides seen = {false, false};
+    bool pci = false;
 
     add(args, "sluiced");
     add_lcores(args, &settings->eal);
     add(args, "-m");
     add(args, "%u", settings->eal.memory_mib);
     for (uint32_t i = 0; i < settings->n_gates; i++) {
-        add_devices(args, &settings->gates[i].outside, &seen);
-        add_devices(args, &settings->gates[i].inside, &seen);
+        pci |= add_devices(args, &settings->gates[i].outside);
+        pci |= add_devices(args, &settings->gates[i].inside);
     }
-    if (!seen.pci)
+    if (!pci)
         add(args, "--no-pci");
     if (!huge)
         add(args, "--no-huge");
-    /* Leave no files behind; but memif passes its memory by descriptor over the shared setup. */
-    if (!seen.memif)
+    /* Leave no files behind. */
+    if (!any_memif(settings))
         add(args, huge ? "--in-memory" : "--no-shconf");
+    else if (huge)
+        add(args, "--huge-unlink=always");
     add(args, "--file-prefix=" LEFTOVERS_PREFIX "%d", (int)getpid());
     add(args, "--no-telemetry");
     add(args, "--log-level=*:warning");
@@ -154,7 +192,7 @@ int eal_start(const struct dataplane_settings *settings, bool *huge, char *why, 
 {
     struct args args = {.n = 0};
     char *argv[ARGS_MAX];
-    int err = choose_memory(&settings->eal, huge, why, why_bytes);
+    int err = choose_memory(&settings->eal, any_memif(settings), huge, why, why_bytes);
 
     if (err)
         return err;
