@@ -132,6 +132,12 @@ static inline enum direction burst_direction(const struct burst *b, unsigned i)
     return (enum direction)b->lanes[i]->direction;
 }
 
+/* Does the packet belong to a flow, known or not? */
+static inline bool burst_is_flow(const struct burst *b, unsigned i)
+{
+    return b->packets[i].kind == PACKET_TCP || b->packets[i].kind == PACKET_UDP;
+}
+
 static inline uint64_t burst_hash_bit(uint64_t hash)
 {
     return 1ull << (hash & 63);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The steps in the order in which a burst meets them; journey() at the end is the list. What a
- * step does with a single packet stands in unasked.c, known.c and newcomer.c.
+ * step does with a single packet stands in arrival.c, unasked.c, known.c and newcomer.c.
  */
 #include "dataplane/worker/journey.h"
 
@@ -36,55 +36,22 @@ static void receive_handed(struct burst *b)
 
 /* -- parse: malformed frames end here -- */
 
-static void parse_one(struct burst *b, unsigned i)
-{
-    struct rte_mbuf *m = b->mbufs[i];
-    struct packet *packet = &b->packets[i];
-    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-    uint32_t length = m->data_len;
-    uint8_t scratch[PARSE_HEADERS_MAX_BYTES];
-
-    if (unlikely(m->nb_segs > 1)) { /* headers may straddle segments */
-        length = RTE_MIN(m->pkt_len, (uint32_t)sizeof(scratch));
-        frame = rte_pktmbuf_read(m, 0, length, scratch);
-    }
-    b->actions[i] = ACTION_UNDECIDED;
-    if (parse_frame(frame, length, m->pkt_len, packet) == PACKET_MALFORMED)
-        step_decide(b, i, ACTION_DROP, packet->reason);
-}
-
 static void parse(struct burst *b)
 {
     for (unsigned i = 0; i < b->n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(b->mbufs[i], void *));
     for (unsigned i = 0; i < b->n; i++)
-        parse_one(b, i);
+        step_parse(b, i);
 }
 
 /* -- hand over: to the worker that owns the flow -- */
 
-static bool is_flow(const struct burst *b, unsigned i)
-{
-    return b->packets[i].kind == PACKET_TCP || b->packets[i].kind == PACKET_UDP;
-}
-
 static void hand_over(struct burst *b)
 {
-    struct worker *w = b->worker;
-
-    for (unsigned i = 0; i < b->n; i++) {
-        uint32_t owner;
-
-        if (b->actions[i] != ACTION_UNDECIDED ||
-            (!is_flow(b, i) && b->packets[i].kind != PACKET_FRAGMENT))
-            continue;
-        owner = owners_find(w->owners, &b->packets[i]);
-        if (owner == w->index)
-            continue;
-        handbox_put(w, owner, b->mbufs[i], b->lanes[i]);
-        b->actions[i] = ACTION_HANDED;
-    }
-    handbox_flush_all(w);
+    for (unsigned i = 0; i < b->n; i++)
+        if (b->actions[i] == ACTION_UNDECIDED)
+            step_hand_over(b, i);
+    handbox_flush_all(b->worker);
 }
 
 /* -- find flows: all lookups of the burst side by side -- */
@@ -92,7 +59,7 @@ static void hand_over(struct burst *b)
 static void find_flows(struct burst *b)
 {
     for (unsigned i = 0; i < b->n; i++) {
-        if (b->actions[i] == ACTION_UNDECIDED && is_flow(b, i))
+        if (b->actions[i] == ACTION_UNDECIDED && burst_is_flow(b, i))
             b->queries[i].key = flow_key_of(&b->packets[i], burst_direction(b, i));
         else
             b->queries[i].key.tags = 0;
@@ -143,7 +110,7 @@ static void judge(struct burst *b)
     for (unsigned i = 0; i < b->n; i++) {
         if (b->actions[i] != ACTION_UNDECIDED)
             continue;
-        if (is_flow(b, i))
+        if (burst_is_flow(b, i))
             judge_flow(b, i);
         else
             step_settle_unasked(b, i);

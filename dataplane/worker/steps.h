@@ -14,6 +14,11 @@ static inline void step_decide(struct burst *b, unsigned i, enum action action, 
     b->causes[i] = cause;
 }
 
+/* arrival.c: reads the headers; malformed frames are dropped. */
+void step_parse(struct burst *b, unsigned i);
+/* arrival.c: a packet of another worker's flow, or a fragment, goes to its owner. */
+void step_hand_over(struct burst *b, unsigned i);
+
 /* unasked.c: packets that belong to no flow (anything but TCP and UDP). */
 void step_settle_unasked(struct burst *b, unsigned i);
 
