@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One of four workers stops in the middle of its loop, with a lease in its hands: what it holds is
- * taken back, what is handed to it is counted, what it must not miss waits, and when it goes on it
- * spends nothing of what was taken back. To the token, since the quota is in bytes, of which a
- * frame's worth is leased at any rate: at one byte a second nothing else moves the pool.
+ * Leases of four workers while policies change, and while one of the four stops in the middle of
+ * its loop, with a lease in its hands: what it holds is taken back, what is handed to it is
+ * counted, what it must not miss waits, and when it goes on it spends nothing of what was taken
+ * back. To the token, since the quota is in bytes, of which a frame's worth is leased at any rate:
+ * at one byte a second nothing else moves the pool.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,6 +34,8 @@
 #define FULL        (BURST / SYN_BYTES)         /* 2429, and no byte left */
 #define FULL_LESS   ((BURST - LOT) / SYN_BYTES) /* 2391, and two bytes: 38 s until the next SYN */
 #define TOO_MANY    100u
+#define SPRINKLE    8u
+#define SPRINKLED   2200u /* what is left is more than all workers can hold in lots */
 #define IN_QUEUE    10u
 #define RING_ROOM   (DATAPLANE_HANDOVER_RING - 1u)
 #define FAST        (80000000ull) /* bit/s: the burst in 10 ms */
@@ -154,18 +157,23 @@ static bool no_slot_is_held(void)
 
 /* -- policies -- */
 
-static int publish(uint64_t bits)
+static int publish_burst(uint64_t bits, uint64_t burst_bytes)
 {
     struct policy_tenant capped = core_tenant(TENANT_CAPPED);
     struct policy *policy;
     int err;
 
-    capped.bits = core_rate(bits, 1, BURST);
+    capped.bits = core_rate(bits, 1, burst_bytes);
     policy = gate_policy_with(policy_epoch(dataplane_policy(gate.dp)) + 1, &capped);
     err = dataplane_publish(gate.dp, policy);
     if (err)
         policy_free(policy);
     return err;
+}
+
+static int publish(uint64_t bits)
+{
+    return publish_burst(bits, BURST);
 }
 
 /* The pool becomes as full as it may, and then nothing is earned any more. */
@@ -222,10 +230,42 @@ static uint64_t admitted_of(uint32_t asked)
 
 /* -- in order -- */
 
+static bool nothing_is_leased(void)
+{
+    return leased() == 0;
+}
+
+/* A new burst every 10 ms, always above what is there, while all four spend it: each change returns
+ * every lot. When all is spent, it is what there was, and every attempt is counted. */
+static void policies_that_change_refill_and_lose_nothing(void **state)
+{
+    uint64_t next_ns = 0, first_epoch;
+
+    (void)state;
+    assert_int_equal(dataplane_start(gate.dp), 0);
+    fill_pool();
+    first_epoch = policy_epoch(dataplane_policy(gate.dp));
+    for (uint32_t sent = 0; sent < SPRINKLED; sent += SPRINKLE) {
+        if (dataplane_now_ns(gate.dp) >= next_ns) {
+            next_ns = dataplane_now_ns(gate.dp) + 10 * CORE_MS;
+            dataplane_tend(gate.dp);
+            publish_burst(SLOW, (2 + sent % 3) * BURST); /* or not, if a worker did not run */
+        }
+        open_flows(SPRINKLE, sent / SPRINKLE % WORKERS, sent / SPRINKLE % 3);
+        pause_ns(CORE_MS);
+        traffic_discard();
+    }
+    wait_for(all_is_still);
+    wait_for(nothing_is_leased);
+    assert_int_equal(tenant().admitted, SPRINKLED);
+    assert_true(policy_epoch(dataplane_policy(gate.dp)) > first_epoch + 20);
+    assert_int_equal(admitted_of(FULL - SPRINKLED + TOO_MANY), FULL - SPRINKLED);
+}
+
 static void a_worker_stops_with_a_lease(void **state)
 {
     (void)state;
-    assert_int_equal(dataplane_start(gate.dp), 0);
+    wait_for(no_slot_is_held);
     fill_pool();
     give_order(STOP_WITH_LEASE);
     open_flows(1, HELD_UP, HELD_UP);
@@ -256,23 +296,27 @@ static void when_it_is_dead_others_have_all(void **state)
     assert_int_equal(admitted_of(FULL + TOO_MANY), FULL);
 }
 
+static uint64_t handed_before;
+
 static bool handing_has_all(void)
 {
     struct worker_counters c = counters_of(HANDING);
 
-    return c.handed_out + c.handoff_failed >= RING_ROOM + TOO_MANY;
+    return c.handed_out + c.handoff_failed >= handed_before + RING_ROOM + TOO_MANY;
 }
 
 static void case_G02_what_is_handed_to_it_fills_its_ring(void **state)
 {
-    struct worker_counters c;
+    struct worker_counters before = counters_of(HANDING), c;
 
     (void)state;
+    assert_int_equal(before.handoff_failed, 0);
+    handed_before = before.handed_out;
     open_flows(RING_ROOM + TOO_MANY, HELD_UP, HANDING);
     open_flows(IN_QUEUE, HELD_UP, HELD_UP); /* these its device keeps */
     wait_for(handing_has_all);
     c = counters_of(HANDING);
-    assert_int_equal(c.handed_out, RING_ROOM);
+    assert_int_equal(c.handed_out - before.handed_out, RING_ROOM);
     assert_int_equal(c.handoff_failed, TOO_MANY);
     waiting = RING_ROOM + IN_QUEUE;
     wait_for(others_are_still);
@@ -302,6 +346,7 @@ static void policies_wait_for_it(void **state)
 static void back_again_it_spends_nothing(void **state)
 {
     struct admission_tenant_counters before = tenant(), after;
+    uint64_t handed_in = counters_of(HELD_UP).handed_in;
 
     (void)state;
     give_order(GO);
@@ -309,10 +354,10 @@ static void back_again_it_spends_nothing(void **state)
     wait_for(all_is_still);
     after = tenant();
     assert_int_equal(after.admitted, before.admitted);
-    assert_int_equal(after.admitted, 1 + FULL_LESS + FULL);
+    assert_int_equal(after.admitted, FULL + 1 + FULL_LESS + FULL);
     assert_int_equal(after.refused[REASON_BITS] - before.refused[REASON_BITS],
                      RING_ROOM + IN_QUEUE);
-    assert_int_equal(counters_of(HELD_UP).handed_in, RING_ROOM);
+    assert_int_equal(counters_of(HELD_UP).handed_in - handed_in, RING_ROOM);
     assert_int_equal(leased(), 0);
     wait_for(no_slot_is_held);
     /* Its policies can be freed. The rate of those that were turned away has earned nothing. */
@@ -367,6 +412,7 @@ static int open_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(policies_that_change_refill_and_lose_nothing),
         cmocka_unit_test(a_worker_stops_with_a_lease),
         cmocka_unit_test(others_have_all_but_its_lease),
         cmocka_unit_test(when_it_is_dead_others_have_all),
