@@ -80,6 +80,7 @@ def test_case_D01_the_reply_lands_on_another_worker(gate):
         assert service["admitted"] == 64
         assert service["window"] == {"limit": 64, "used": 0, "peak": 64, "debt": 0}
         assert service["outcomes"] == {"finished": 64, "reset": 0, "aborted": 0, "aged": 0}
+    assert "symmetrically" not in result.stderr  # one queue: nothing to spread
     # Each worker owns some; all but the first gets them, and sends them, through another.
     assert owners_at_work(result) == WORKERS
     assert (result.worker["handed_in"] > 0) == (WORKERS > 1)

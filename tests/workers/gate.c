@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/core.h"
 #include "tests/workers/instrumented.h"
@@ -124,9 +125,27 @@ static void choose_cpus(struct eal_settings *eal)
         eal->worker_cpus[i] = cpus[(i + 1) % n];
 }
 
-void gate_open(void)
+/* dataplane_create(), and what it says meanwhile. */
+static int create_listening(char *why, size_t why_bytes)
 {
     const struct admission_size ids = {.n_tenants = TENANTS, .n_services = 1, .n_workers = WORKERS};
+    FILE *heard = tmpfile();
+    int saved = dup(STDERR_FILENO), err;
+
+    assert_non_null(heard);
+    dup2(fileno(heard), STDERR_FILENO);
+    err = dataplane_create(&gate.settings, &ids, gate_policy(0), &gate.dp, why, why_bytes);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(heard);
+    gate.said[fread(gate.said, 1, sizeof(gate.said) - 1, heard)] = 0;
+    fclose(heard);
+    fputs(gate.said, stderr);
+    return err;
+}
+
+void gate_open(void)
+{
     char why[512] = "";
 
     gate.settings = (struct dataplane_settings){
@@ -149,7 +168,7 @@ void gate_open(void)
                      .linger_ms = 50},
     };
     choose_cpus(&gate.settings.eal);
-    if (dataplane_create(&gate.settings, &ids, gate_policy(0), &gate.dp, why, sizeof(why)) != 0)
+    if (create_listening(why, sizeof(why)) != 0)
         fail_msg("%s", why);
     gate.started_ns = dataplane_now_ns(gate.dp);
     for (unsigned port = 0; port < 2; port++)

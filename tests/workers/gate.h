@@ -30,6 +30,7 @@ struct gate {
     struct dataplane_settings settings;
     struct device_rings rings[DIRECTION_MAX]; /* by the direction of what the device receives */
     uint64_t started_ns;
+    char said[1024]; /* while it was opened, on stderr */
 };
 
 extern struct gate gate; /* EAL starts once in a process, so there is one */
