@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/admission/admission.h"
+#include "dataplane/admission/lease.h"
 #include "dataplane/flow/flow.h"
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/packet/parse.h"
@@ -35,9 +36,9 @@ struct lane {
     uint8_t direction;   /* enum direction */
     uint32_t last_burst; /* packets the last poll brought; published */
     /* Control traffic has buckets of its own, one for each kind: forged errors from afar must not
-     * starve ARP. */
-    struct bucket control[CONTROL_KINDS];
-    struct bucket_rate control_rate;
+     * starve ARP. All lanes of a gate's direction share them, token by token. */
+    struct pool *control_pools;
+    struct lease control[CONTROL_KINDS];
 } __rte_cache_aligned;
 
 /* A worker's way to one port: through a transmit queue of its own, or through the worker whose

@@ -108,11 +108,12 @@ static int build(struct dataplane *dp, char *why, size_t why_bytes)
 int dataplane_create(const struct dataplane_settings *settings, const struct admission_size *ids,
                      struct policy *policy, struct dataplane **out, char *why, size_t why_bytes)
 {
-    struct dataplane *dp = calloc(1, sizeof(*dp));
+    struct dataplane *dp = aligned_alloc(_Alignof(struct dataplane), sizeof(*dp));
     int err;
 
     if (!dp)
         return fail(-ENOMEM, "data plane", why, why_bytes);
+    memset(dp, 0, sizeof(*dp));
     dp->settings = settings;
     dp->n_workers = settings->eal.n_workers;
     dp->ids = *ids;

@@ -23,6 +23,7 @@ struct dataplane {
     struct rte_mempool *pool;
     struct port ports[PORTS_MAX];
     struct lane lanes[LANES_MAX];
+    struct pool control_pools[DATAPLANE_GATES_MAX][DIRECTION_MAX][CONTROL_KINDS];
     uint32_t n_ports, n_lanes;
     struct clock clock;
     struct owners owners;

@@ -33,7 +33,7 @@ static void pass_bounded(struct burst *b, unsigned i, enum pass pass)
                              : b->packets[i].kind == PACKET_NON_IP ? CONTROL_LINK
                                                                    : CONTROL_IP;
 
-    if (bucket_take(&lane->control[kind], &lane->control_rate, 1, b->now_ns))
+    if (lease_take(&lane->control[kind], &lane->control_pools[kind], 1, 0, b->now_ns))
         step_decide(b, i, ACTION_FORWARD, (uint8_t)pass);
     else
         step_decide(b, i, ACTION_DROP, REASON_CONTROL);

@@ -5,29 +5,47 @@
 
 /* -- lanes: each device of one side forwards to a device of the other, by turns -- */
 
-static void init_control(struct lane *lane, const struct quota_rate *control)
+static struct bucket_rate control_rate(const struct quota_rate *control)
 {
+    struct bucket_rate rate = {.cost = BUCKET_NS_PER_S}; /* blocked, should it be out of range */
+
     if (control->unlimited)
-        bucket_rate_unlimited(&lane->control_rate);
+        bucket_rate_unlimited(&rate);
     else
-        bucket_rate_events(&lane->control_rate, control->amount, control->period_s, control->burst);
+        bucket_rate_events(&rate, control->amount, control->period_s, control->burst);
+    return rate;
+}
+
+static void fill_control_pools(struct pool *pools, const struct bucket_rate *rate)
+{
     for (int kind = 0; kind < CONTROL_KINDS; kind++)
-        bucket_init(&lane->control[kind], &lane->control_rate, 0);
+        pool_set(&pools[kind], rate->cap, 0);
+}
+
+/* In lots of one: such traffic is too little for more, and so nothing lies idle with a lane. */
+static void init_control(struct lane *lane, struct pool *pools, const struct bucket_rate *rate)
+{
+    lane->control_pools = pools;
+    for (int kind = 0; kind < CONTROL_KINDS; kind++)
+        lane->control[kind] = (struct lease){.rate = *rate, .lot = lease_lot(rate, 1, 1)};
 }
 
 /* Indices of a gate's ports: outside from `first`, inside from `first` + n[DIRECTION_IN]. */
 struct gate_ports {
+    uint32_t gate;
     uint16_t first;
     uint16_t n[DIRECTION_MAX]; /* ports from which packets travel in that direction */
 };
 
-static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum direction direction,
-                      const struct quota_rate *control)
+static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum direction direction)
 {
+    struct bucket_rate rate = control_rate(&dp->settings->gates[gate->gate].control);
+    struct pool *pools = dp->control_pools[gate->gate][direction];
     uint16_t n_outside = gate->n[DIRECTION_IN], n_inside = gate->n[DIRECTION_OUT];
     uint16_t outside = gate->first, inside = (uint16_t)(outside + n_outside);
     bool in = direction == DIRECTION_IN;
 
+    fill_control_pools(pools, &rate);
     for (uint16_t i = 0; i < gate->n[direction]; i++) {
         uint16_t own = (uint16_t)((in ? outside : inside) + i);
         uint16_t peer = (uint16_t)(in ? inside + i % n_inside : outside + i % n_outside);
@@ -41,7 +59,7 @@ static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum 
                                   .own_port = own,
                                   .peer_port = peer,
                                   .direction = (uint8_t)direction};
-            init_control(lane, control);
+            init_control(lane, pools, &rate);
         }
     }
 }
@@ -64,8 +82,9 @@ static void init_lanes(struct dataplane *dp)
 
         ports.n[DIRECTION_IN] = (uint16_t)gate->outside.n_devices;
         ports.n[DIRECTION_OUT] = (uint16_t)gate->inside.n_devices;
-        add_lanes(dp, &ports, DIRECTION_IN, &gate->control);
-        add_lanes(dp, &ports, DIRECTION_OUT, &gate->control);
+        ports.gate = g;
+        add_lanes(dp, &ports, DIRECTION_IN);
+        add_lanes(dp, &ports, DIRECTION_OUT);
         ports.first = (uint16_t)(ports.first + ports.n[DIRECTION_IN] + ports.n[DIRECTION_OUT]);
     }
 }

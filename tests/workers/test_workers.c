@@ -194,6 +194,29 @@ static void flows_that_begin_within_a_burst_are_known_to_the_rest_of_it(void **s
     assert_int_equal(traffic_under_way(), 0);
 }
 
+/* Control traffic has one bucket, through however many queues and workers it comes. */
+static void control_traffic_is_bounded_over_all_queues(void **state)
+{
+    const unsigned each = 60, burst = 100 + 1, per_ms = 1;
+    uint64_t start_ns = now_ns(), passed = gate_counters().forwarded[PASS_CONTROL], earned;
+
+    (void)state;
+    for (unsigned i = 0; i < 4 * each; i++)
+        assert_true(traffic_send_arp(i % 4));
+    for (uint32_t w = 0; w < WORKERS; w++)
+        poll_lanes_of(w);
+    for (uint32_t w = 0; w < WORKERS; w++)
+        while (outlet_send_handed(awake(w)) > 0)
+            ;
+    passed = gate_counters().forwarded[PASS_CONTROL] - passed;
+    earned = (now_ns() - start_ns) / 1000000 * per_ms + 1;
+    assert_in_range(passed, burst, burst + earned);
+    assert_int_equal(gate_counters().dropped[REASON_CONTROL], 4 * each - passed);
+    while (traffic_discard() > 0)
+        ;
+    assert_int_equal(traffic_under_way(), 0);
+}
+
 /* -- while they run -- */
 
 /* A new policy every PUBLISH_NS, and what the control thread does once a period. */
@@ -496,6 +519,7 @@ int main(void)
         cmocka_unit_test(case_D01_a_device_that_spreads_flows_otherwise_is_named),
         cmocka_unit_test(case_G02_a_full_ring_of_packets_to_judge),
         cmocka_unit_test(case_G02_a_full_ring_of_packets_to_send),
+        cmocka_unit_test(control_traffic_is_bounded_over_all_queues),
         cmocka_unit_test(flows_that_begin_within_a_burst_are_known_to_the_rest_of_it),
         cmocka_unit_test(the_workers_start),
         cmocka_unit_test(case_D01_a_flow_on_every_queue),

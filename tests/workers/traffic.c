@@ -147,6 +147,19 @@ bool traffic_open_flow(uint32_t flow, unsigned queue)
     return sent;
 }
 
+bool traffic_send_arp(unsigned queue)
+{
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(traffic.pool);
+    struct rte_ether_hdr *ethernet;
+
+    if (!mbuf)
+        return false;
+    ethernet = memset(rte_pktmbuf_append(mbuf, FRAME_BYTES), 0, FRAME_BYTES);
+    ethernet->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_ARP);
+    put(mbuf, DIRECTION_IN, queue);
+    return true;
+}
+
 /* -- who receives -- */
 
 static void at_the_service(struct rte_mbuf *mbuf)

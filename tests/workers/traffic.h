@@ -41,6 +41,9 @@ bool traffic_open_flow(uint32_t flow, unsigned queue);
 /* Frames of flow that are no answer: into a queue of the device. */
 bool traffic_send(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue);
 
+/* Control traffic into a queue of the outside device. */
+bool traffic_send_arp(unsigned queue);
+
 /* Takes what the gate has sent and answers it; returns how many frames. */
 unsigned traffic_answer(void);
 
