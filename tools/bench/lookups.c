@@ -3,7 +3,6 @@
  * Whose address is this? policy_find_tenant() beside DPDK's tables, on the same addresses in bursts
  * as a worker meets them.
  */
-#define ALLOW_EXPERIMENTAL_API /* rte_vect_*_max_simd_bitwidth() */
 #include <rte_fib.h>
 #include <rte_fib6.h>
 #include <rte_lpm.h>
