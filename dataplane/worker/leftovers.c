@@ -4,11 +4,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The process that a directory is named after, 0 for none of ours. */
@@ -24,16 +26,23 @@ static pid_t owner_of(const char *name)
     return !*end && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* EAL makes no folders in its own. */
+/* With what is in it; EAL makes no folders there. Only what is ours, and no way through a link. */
 static void remove_directory(const char *path)
 {
-    DIR *directory = opendir(path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
     struct dirent *entry;
+    DIR *directory;
 
-    while (directory && (entry = readdir(directory)) != NULL)
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    if (directory)
-        closedir(directory);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) != 0 || status.st_uid != geteuid() || !(directory = fdopendir(fd))) {
+        close(fd);
+        return;
+    }
+    while ((entry = readdir(directory)) != NULL)
+        unlinkat(fd, entry->d_name, 0);
+    closedir(directory);
     rmdir(path);
 }
 
@@ -63,10 +72,9 @@ void leftovers_remove_dead(const char *own)
     while (parent && (entry = readdir(parent)) != NULL) {
         pid_t pid = owner_of(entry->d_name);
 
-        if (!pid || kill(pid, 0) == 0 || errno != ESRCH)
+        if (!pid || strcmp(entry->d_name, base_of(own)) == 0 || kill(pid, 0) == 0 || errno != ESRCH)
             continue;
-        snprintf(path, sizeof(path), "%.*s%s", (int)(base_of(own) - own), own, entry->d_name);
-        remove_directory(path);
+        unlinkat(dirfd(parent), entry->d_name, AT_REMOVEDIR);
     }
     if (parent)
         closedir(parent);

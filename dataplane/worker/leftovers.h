@@ -10,8 +10,9 @@
 
 /*
  * `own` is the directory of this process. The first removes it; with all that is in it if it is
- * named after this process, else only if it is empty. The second removes its neighbours that are
- * named after processes which have ended: a killed one could not do it.
+ * named after this process, else only if it is empty. The second removes its empty neighbours that
+ * are named after processes which have ended: a killed one could not do it. Processes may only look
+ * ended from here, so nothing is taken out of a directory.
  */
 void leftovers_remove_own(const char *own);
 void leftovers_remove_dead(const char *own);

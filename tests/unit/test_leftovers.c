@@ -75,20 +75,25 @@ static void those_of_ended_processes_go(void **state)
 {
     static const char *const others[] = {"sluice", "sluice0", "sluice-1", "rte",
                                          "sluice99999999999"};
-    char dead[32], near[40];
+    char dead[32], full[32], near[40];
 
     (void)state;
     snprintf(dead, sizeof(dead), "%s", of_process(ended_process()));
+    snprintf(full, sizeof(full), "%s", of_process(ended_process()));
     snprintf(near, sizeof(near), "%sx", dead);
-    make(dead);
-    make(near);
+    assert_int_equal(mkdir(path_of(dead), 0700), 0);
+    assert_int_equal(mkdir(path_of(near), 0700), 0);
+    make(full);
     make(of_process(getpid()));
     make(of_process(getppid()));
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         make(others[i]);
     leftovers_remove_dead(path_of(of_process(getpid())));
     assert_false(there(dead));
-    clear(near);
+    assert_int_equal(rmdir(path_of(near)), 0);
+    /* Its process may live on where we do not see it. */
+    leftovers_remove_dead(path_of(full));
+    clear(full);
     clear(of_process(getpid()));
     clear(of_process(getppid()));
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -111,6 +116,12 @@ static void ones_own_goes_with_what_is_in_it(void **state)
     assert_int_equal(mkdir(path_of("rte"), 0700), 0);
     leftovers_remove_own(path_of("rte"));
     assert_false(there("rte"));
+    /* No way through a link to what is not ours. */
+    make("victim");
+    assert_int_equal(symlink("victim", path_of(of_process(getpid()))), 0);
+    leftovers_remove_own(path_of(of_process(getpid())));
+    clear("victim");
+    assert_int_equal(unlink(path_of(of_process(getpid()))), 0);
     /* EAL had not come so far as to make one. */
     leftovers_remove_dead("");
     leftovers_remove_own("");
