@@ -91,7 +91,8 @@ static bool is_listed(const char *list, uint32_t cpu)
     return false;
 }
 
-void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t cpu)
+void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t cpu,
+                    const char *default_of)
 {
     FILE *file = r->host ? open_file(r, "/sys/devices/system/cpu/online") : NULL;
     char online[LISTED_MAX] = "";
@@ -104,12 +105,12 @@ void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t 
     if (!*online)
         return;
     if (!is_listed(online, cpu))
-        missing(r, setting, "there is no CPU %u here%s (online: %s)", cpu,
-                node_of(setting)->kind == SCAN_GROUP ? ", where workers run by default" : "",
-                online);
+        missing(r, setting, "there is no CPU %u here%s%s (online: %s)", cpu,
+                *default_of ? ", the default of " : "", default_of, online);
     else if (!r->host->may_run_on(cpu))
-        missing(r, setting, "CPU %u is not for this process (its cpuset; taskset -cp $$ shows it)",
-                cpu);
+        missing(r, setting,
+                "CPU %u%s%s is not for this process (its cpuset; taskset -cp $$ shows it)", cpu,
+                *default_of ? ", the default of " : "", default_of);
 }
 
 /* -- devices -- */

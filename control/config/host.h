@@ -8,8 +8,9 @@
 
 #include "control/config/reader.h"
 
-/* `setting` is a group when the CPU is a default of it. */
-void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t cpu);
+/* `default_of`: the setting that the file leaves out, or "" where it names the CPU. */
+void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t cpu,
+                    const char *default_of);
 
 /* Interfaces of net_af_packet and net_af_xdp, and PCI addresses; other devices are made by EAL. */
 void host_check_device(struct reader *r, const config_setting_t *setting, const char *device);

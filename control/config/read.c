@@ -45,7 +45,7 @@ static void read_main(struct reader *r, const config_setting_t *setting, void *t
     if (!read_integer(r, setting, 0, CPU_MAX, &value))
         return;
     eal->main_cpu = (uint32_t)value;
-    host_check_cpu(r, setting, eal->main_cpu);
+    host_check_cpu(r, setting, eal->main_cpu, "");
 }
 
 static void read_workers(struct reader *r, const config_setting_t *setting, void *target)
@@ -60,7 +60,7 @@ static void read_workers(struct reader *r, const config_setting_t *setting, void
 
         if (read_integer(r, element, 0, CPU_MAX, &value)) {
             eal->worker_cpus[i] = (uint32_t)value;
-            host_check_cpu(r, element, eal->worker_cpus[i]);
+            host_check_cpu(r, element, eal->worker_cpus[i], "");
         } else {
             all = false;
         }
@@ -115,6 +115,16 @@ static void read_extra(struct reader *r, const config_setting_t *setting, void *
     read_kept_string(r, setting, 0, EXTRA_MAX, &eal->extra);
 }
 
+/* Of the group, or of the whole file when it has none. */
+static void check_default_cpus(struct reader *r, const config_setting_t *setting,
+                               const struct eal_settings *eal)
+{
+    if (!config_setting_get_member(setting, "main"))
+        host_check_cpu(r, setting, eal->main_cpu, "eal.main");
+    if (!config_setting_get_member(setting, "workers"))
+        host_check_cpu(r, setting, eal->worker_cpus[0], "eal.workers");
+}
+
 static void read_eal(struct reader *r, const config_setting_t *setting, void *target)
 {
     static const struct key keys[] = {
@@ -128,8 +138,7 @@ static void read_eal(struct reader *r, const config_setting_t *setting, void *ta
     (void)target;
     READ_GROUP(r, setting, keys, eal);
     warn_about_shared_cpus(r, setting, eal);
-    if (!config_setting_get_member(setting, "workers"))
-        host_check_cpu(r, setting, eal->worker_cpus[0]); /* the default */
+    check_default_cpus(r, setting, eal);
 }
 
 static void read_socket(struct reader *r, const config_setting_t *setting, void *target)
@@ -330,5 +339,5 @@ void read_root(struct reader *r, const config_setting_t *root)
     set_defaults(r->settings);
     READ_GROUP(r, root, keys, NULL);
     if (!config_setting_get_member(root, "eal"))
-        host_check_cpu(r, root, r->settings->dataplane.eal.worker_cpus[0]);
+        check_default_cpus(r, root, &r->settings->dataplane.eal);
 }

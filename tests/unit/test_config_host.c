@@ -113,10 +113,14 @@ static void the_default_cpu_is_checked_too(void **state)
     (void)state;
     make("m/sys/devices/system/cpu/online", "0\n");
     refused(&here, EAL("idle = \"sleep\";"),
-            "front.conf:1: eal: there is no CPU 1 here, where workers run by default (online: "
-            "0)\n");
+            "front.conf:1: eal: there is no CPU 1 here, the default of eal.workers (online: 0)\n");
     refused(&here, GATE("\"net_ring0\"", "\"net_ring1\""),
-            "front.conf:1: there is no CPU 1 here, where workers run by default (online: 0)\n");
+            "front.conf:1: there is no CPU 1 here, the default of eal.workers (online: 0)\n");
+    make("m/sys/devices/system/cpu/online", "1-3\n");
+    refused(&here, EAL("workers = [2];"),
+            "front.conf:1: eal: there is no CPU 0 here, the default of eal.main (online: 1-3)\n");
+    refused(&here, GATE("\"net_ring0\"", "\"net_ring1\""),
+            "front.conf:1: there is no CPU 0 here, the default of eal.main (online: 1-3)\n");
     make("m/sys/devices/system/cpu/online", files[0][1]);
 }
 
