@@ -177,10 +177,10 @@ static void build_args(struct args *args, const struct dataplane_settings *setti
         add(args, "--no-pci");
     if (!huge)
         add(args, "--no-huge");
-    /* Leave no files behind; but who wants single files, as a memif without copies does, has to. */
+    /* Leave no files behind. */
     if (!any_memif(settings))
         add(args, huge ? "--in-memory" : "--no-shconf");
-    else if (huge && !strstr(settings->eal.extra, "--single-file-segments"))
+    else if (huge && !strstr(settings->eal.extra, "--huge-unlink"))
         add(args, "--huge-unlink=always");
     add(args, "--file-prefix=" LEFTOVERS_PREFIX "%d", (int)getpid());
     add(args, "--no-telemetry");
