@@ -181,7 +181,6 @@ void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant)
 {
     admission_prefetch_packet(adm, tenant);
     __builtin_prefetch(&adm->tenants[tenant].attempts, 1);
-    __builtin_prefetch(shared_tenant_window(adm->shared, tenant), 1);
 }
 
 static void count_packet(struct tenant_state *t, enum direction direction, uint32_t ip_bytes)

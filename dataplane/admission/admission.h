@@ -104,8 +104,8 @@ void admission_shared_adopt(struct admission_shared *shared, const struct policy
                             uint64_t now_ns);
 void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns);
 
-/* Fetches ahead what a packet of that tenant, and what an attempt of it, will be judged by. With
- * thousands of tenants nothing of that is in a cache. */
+/* Fetches ahead what a packet of that tenant, and what an attempt of it, will be judged by, as far
+ * as it is the worker's own. With thousands of tenants nothing of that is in a cache. */
 void admission_prefetch_packet(const struct admission *adm, uint32_t tenant);
 void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant);
 
