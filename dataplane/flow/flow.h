@@ -74,6 +74,7 @@ struct flow_table *flow_table_init(void *memory, uint32_t max, const uint64_t se
 uint64_t flow_hash(const struct flow_table *table, const struct flow_key *key);
 
 struct flow *flow_find(struct flow_table *table, const struct flow_key *key, uint64_t hash);
+
 /* One lookup of a burst: `key` is asked for, `hash` and `flow` are the answer. A key without tags
  * asks for nothing. */
 struct flow_query {

@@ -28,12 +28,14 @@ static void advise_queues(const struct dataplane *dp, const struct port *port, F
     if (port->rx_queues > 1 && !port->spreads)
         fprintf(out,
                 "sluiced: note: %s does not spread flows symmetrically over its %u queues: packets "
-                "are handed to the worker that owns their flow\n",
+                "are handed to the worker that owns their flow, at some cost; a device with "
+                "symmetric RSS, or one worker, avoids it\n",
                 port->device, port->rx_queues);
     if (port->rx_queues < dp->n_workers || port->tx_queues < dp->n_workers)
         fprintf(out,
                 "sluiced: note: %s has %u receive and %u transmit queues for %u workers: those "
-                "without one take and send their packets through the others\n",
+                "without one take and send their packets through the others, at some cost; give it "
+                "more queues, or name fewer CPUs in eal.workers\n",
                 port->device, port->rx_queues, port->tx_queues, dp->n_workers);
 }
 

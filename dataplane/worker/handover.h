@@ -2,7 +2,9 @@
 /*
  * Packets from worker to worker, in bursts, through bounded rings: to the owner of their flow, to
  * be judged, and to the owner of a transmit queue, to be sent. What a ring does not take is freed
- * and counted by the sender, reason `handoff`; nobody waits.
+ * and counted by the sender, reason `handoff`; nobody waits for room. As DPDK's rings are, senders
+ * to the same worker finish in the order in which they began: one that loses its CPU in the midst
+ * of it (some ten instructions) holds up the others until it has it again.
  */
 #ifndef SLUICE_WORKER_HANDOVER_H
 #define SLUICE_WORKER_HANDOVER_H

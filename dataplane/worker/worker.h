@@ -5,7 +5,7 @@
  * One thread, the control thread on the main lcore, calls everything here. Workers run from
  * dataplane_start() to dataplane_stop(), each on its own lcore, and are never waited for in
  * between: a policy is published by swapping a pointer, and the old one is freed by
- * dataplane_reclaim() once every worker has passed a quiescent point. Counters are read while
+ * dataplane_tend() once every worker has passed a quiescent point. Counters are read while
  * workers write them: values of a moment, each monotonic.
  */
 #ifndef SLUICE_WORKER_WORKER_H
@@ -128,7 +128,8 @@ int dataplane_start(struct dataplane *dp);
 
 /* Stops the workers after a last pass over what was received. 0, or -ETIMEDOUT with a sentence in
  * `why` when one of them gave no sign of life for DATAPLANE_STOP_NS: it and those that wait for it
- * run still, and nothing they use may be freed; calling again goes on waiting. */
+ * run still, and nothing they use may be freed; calling again goes on waiting. In a replay nobody
+ * counts as silent. */
 #define DATAPLANE_STOP_NS 5000000000ull
 int dataplane_stop(struct dataplane *dp, char *why, size_t why_bytes);
 /* Closes the ports, frees everything. No worker may run. */

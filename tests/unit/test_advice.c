@@ -19,6 +19,8 @@ static uint32_t node_of_cpu(uint32_t cpu)
     return cpu / 8;
 }
 
+#define REMEDY ", at some cost; give it more queues, or name fewer CPUs in eal.workers"
+
 static void cpus_of_node(int node, char *cpus, size_t bytes)
 {
     snprintf(cpus, bytes, "%s", node == 1 ? "8-15" : "");
@@ -74,14 +76,14 @@ static void a_card_on_another_node_is_told_with_its_cpus(void **state)
     workers_on(2, (const uint32_t[]){1, 9});
     add_port("card", 0, 1, 2, false);
     advised("sluiced: note: card has 1 receive and 2 transmit queues for 2 workers: those without "
-            "one take and send their packets through the others\n");
+            "one take and send their packets through the others" REMEDY "\n");
     /* Each polls the one on its own node. */
     add_port("other", 1, 1, 2, false);
     dp.lanes[1].poller = 1;
     advised("sluiced: note: card has 1 receive and 2 transmit queues for 2 workers: those without "
-            "one take and send their packets through the others\n"
+            "one take and send their packets through the others" REMEDY "\n"
             "sluiced: note: other has 1 receive and 2 transmit queues for 2 workers: those without "
-            "one take and send their packets through the others\n");
+            "one take and send their packets through the others" REMEDY "\n");
 }
 
 static void queues_that_are_missing_are_counted(void **state)
@@ -92,12 +94,14 @@ static void queues_that_are_missing_are_counted(void **state)
     advised("");
     add_port("few", 0, 2, 4, true);
     add_port("odd", 0, 4, 1, false);
-    advised("sluiced: note: few has 2 receive and 4 transmit queues for 4 workers: those without "
-            "one take and send their packets through the others\n"
-            "sluiced: note: odd does not spread flows symmetrically over its 4 queues: packets are "
-            "handed to the worker that owns their flow\n"
-            "sluiced: note: odd has 4 receive and 1 transmit queues for 4 workers: those without "
-            "one take and send their packets through the others\n");
+    advised(
+        "sluiced: note: few has 2 receive and 4 transmit queues for 4 workers: those without "
+        "one take and send their packets through the others" REMEDY "\n"
+        "sluiced: note: odd does not spread flows symmetrically over its 4 queues: packets are "
+        "handed to the worker that owns their flow, at some cost; a device with symmetric RSS, or "
+        "one worker, avoids it\n"
+        "sluiced: note: odd has 4 receive and 1 transmit queues for 4 workers: those without "
+        "one take and send their packets through the others" REMEDY "\n");
     /* One worker owns every flow. */
     workers_on(1, (const uint32_t[]){0});
     add_port("many", 0, 16, 16, false);
