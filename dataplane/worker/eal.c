@@ -200,6 +200,7 @@ int eal_start(const struct dataplane_settings *settings, bool *huge, char *why, 
     /* EAL moves the pointers about, so it gets a copy of the array. */
     memcpy(argv, args.text, sizeof(argv));
     err = rte_eal_init(args.n, argv) < 0 ? -EIO : 0;
+    fflush(stdout); /* EAL's usage, before what we say */
     for (int i = 0; i < args.n; i++)
         free(args.text[i]);
     if (err)
