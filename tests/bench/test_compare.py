@@ -23,6 +23,12 @@ def counted(name="known", instructions=660, base=40, **more):
             **more}
 
 
+def port(pps=8000000, base=10000000, low=0.75, high=0.85, **more):
+    return {"row": "port_memif", "ports": 2, "flows": 20000, "tenants": 1, "order": "cyclic",
+            "pps": pps, "base_pps": base, "ratio": pps / base, "min": pps - 1, "max": pps + 1,
+            "ratio_min": low, "ratio_max": high, **more}
+
+
 @pytest.fixture(name="run")
 def fixture_run(tmp_path):
     """Writes both files, a list of rows or a text, and compares them."""
@@ -46,11 +52,11 @@ B = [row("new", 1000000, cycles=660, low=640, high=700),
      row("known", 1, 1)]
 
 TABLE = """\
-row                flows  tenants  order   ratio A  ratio B  cost A  cost B   change
-decision_charge        1        1  random     0.80     1.00    16.0    20.0  +25.0 %  real
-known              10000      100  random     6.00     6.50   100.0   110.0  +10.0 %  within noise
-known              10000      100  zipf       5.00     5.50    80.0    90.0  +12.5 %  real
-new              1000000      100  random    41.00    33.00   800.0   640.0  -20.0 %  real
+row                flows  tenants  order   ratio A  ratio B  delta A  delta B   change
+decision_charge        1        1  random     0.80     1.00     -4.0      0.0  +25.0 %  real
+known              10000      100  random     6.00     6.50    100.0    110.0  +10.0 %  within noise
+known              10000      100  zipf       5.00     5.50     80.0     90.0  +12.5 %  real
+new              1000000      100  random    41.00    33.00    800.0    640.0  -20.0 %  real
 only in a: refused, ports 2, flows 10000, tenants 100, order random
 only in b: known, ports 2, flows 1, tenants 1, order random
 """
@@ -64,7 +70,7 @@ def test_json(run):
     head = '"ports":2,"flows":10000,"tenants":100,"order":"random"'
     assert run([row(), row("refused")], [row(cycles=130, low=126, high=133), row("new")], "-j") == (
         0,
-        '{"row":"known",%s,"ratio_a":6.0,"ratio_b":6.5,"cost_a":100,"cost_b":110,'
+        '{"row":"known",%s,"ratio_a":6.0,"ratio_b":6.5,"delta_a":100,"delta_b":110,'
         '"change_percent":10.0,"real":true}\n'
         '{"row":"refused",%s,"only_in":"a"}\n{"row":"new",%s,"only_in":"b"}\n' % (head, head, head), "")
 
@@ -72,8 +78,42 @@ def test_json(run):
 def test_ranges_are_scaled_by_the_base(run):
     """A clock of twice the speed: every figure doubles, and nothing is real of it."""
     twice = row(cycles=240, low=236, high=250, base=40)
-    assert json.loads(run([row()], [twice], "-j")[1])["real"] is False
+    doubled = json.loads(run([row()], [twice], "-j")[1])
+    assert (doubled["change_percent"], doubled["real"]) == (0.0, False)
     assert json.loads(run([row()], [{**twice, "base_cycles": 20, "delta": 220}], "-j")[1])["real"] is True
+
+
+def test_change_is_over_the_base_of_the_same_run(run):
+    """More cycles, and more of them over the base, but less in units of it: 1.5 becomes 1.3."""
+    a, b = row(cycles=100, low=99, high=101, base=40), row(cycles=115, low=114, high=116, base=50)
+    assert run([a], [b], "--bound", "5") == (
+        0,
+        "row    flows  tenants  order   ratio A  ratio B  delta A  delta B   change\n"
+        "known  10000      100  random     2.50     2.30     60.0     65.0  -13.3 %  real\n", "")
+    alone = [{**one, "forwards": False} for one in (a, b)]
+    assert "  2.50     2.30     60.0     65.0  -8.0 %  real\n" in run(alone[:1], alone[1:])[1]
+    counts = [counted(instructions=100, base=40)], [counted(instructions=115, base=50)]
+    assert "  60.0     65.0  -13.3 %  real\n" in run(*counts, "--bound", "5")[1]
+
+
+def test_ports(run):
+    """Here more is better, and the range is that of the ratios."""
+    head = "row         flows  tenants  order   ratio A  ratio B  delta A  delta B   change\n"
+    line = "port_memif  20000        1  cyclic     %s        -        -  %s\n"
+    less = port(pps=7200000, low=0.70, high=0.74)
+    assert run([port()], [less], "--bound", "10.1") == (
+        0, head + line % ("0.80     0.72", "-10.0 %  real"), "")
+    assert run([port()], [less], "--bound", "9.9")[0::2] == (
+        1, "compare: port_memif, ports 2, flows 20000, tenants 1, order cyclic: "
+           "-10.0 %, more than 9.9 %\n")
+    assert run([less], [port(low=0.74)], "--bound", "1") == (
+        0, head + line % ("0.72     0.80", "+11.1 %  within noise"), "")
+    assert run([port()], [less], "-j")[1] == (
+        '{"row":"port_memif","ports":2,"flows":20000,"tenants":1,"order":"cyclic","ratio_a":0.8,'
+        '"ratio_b":0.72,"delta_a":null,"delta_b":null,"change_percent":-10.0,"real":true}\n')
+    # A slower machine: a quarter of the packets, and nothing of it real.
+    assert run([port()], [port(pps=2000000, base=2500000)], "--bound", "0")[0:2] == (
+        0, head.replace("   change", "  change") + line % ("0.80     0.80", "+0.0 %  within noise"))
 
 
 def test_ranges_that_touch_are_noise(run):
@@ -96,8 +136,8 @@ def test_bound(run):
 
 def test_bound_of_instructions(run):
     """Of the 620 over the base 10 % are 62; where nothing is forwarded, of all."""
-    table = ("row    flows  tenants  order   ratio A  ratio B  cost A  cost B   change\n"
-             "known      1        1  random    16.50    18.05   620.0   682.0  +10.0 %  real\n")
+    table = ("row    flows  tenants  order   ratio A  ratio B  delta A  delta B   change\n"
+             "known      1        1  random    16.50    18.05    620.0    682.0  +10.0 %  real\n")
     assert run([counted()], [counted(instructions=722)], "--bound", "10") == (0, table, "")
     assert run([counted()], [counted(instructions=723)], "--bound", "10")[0] == 1
     alone = {"name": "decision_charge", "forwards": False}
@@ -111,7 +151,7 @@ def test_bound_of_instructions(run):
 def test_no_percentage_of_nothing(run):
     code, out, err = run([row(cycles=20)], [row(cycles=21)], "--bound", "10")
     assert (code, out.splitlines()[1].split()[6:9]) == (1, ["0.0", "1.0", "-"])
-    assert err.endswith(": 0.0 to 1.0, no percentage of which to take\n")
+    assert err.endswith(": 0.00 to 0.05 times the base, no percentage of which to take\n")
     assert run([row(cycles=20)], [row(cycles=20)], "--bound", "10")[0] == 0
 
 
@@ -124,6 +164,8 @@ def test_no_percentage_of_nothing(run):
     (json.dumps({**row(), "min": "1"}), "a:1: no number 'min'"),
     (json.dumps({**row(), "base_cycles": 0}),
      "a:1: base_cycles is not above zero"),
+    (json.dumps({**port(), "ratio": 0}), "a:1: ratio is not above zero"),
+    (json.dumps({**port(), "ratio_max": None}), "a:1: no number 'ratio_max'"),
     (json.dumps(row()) + "\n" + json.dumps(row()),
      "a:2: a second line of known, ports 2, flows 10000, tenants 100, order random"),
     (None, "a: No such file or directory"),

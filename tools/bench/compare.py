@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares two files of JSON lines that sluice-bench or tools/bench/instructions wrote.
+"""Compares two files of JSON lines that bench, bench instructions or bench port wrote.
 
 Rows are joined on row, ports, flows, tenants and order. The cost of a row is what it adds to the
-base (delta); rows that forward nothing cost all of their cycles. A change is real when the ranges of
-both runs, [min, max] over the base of the same run, do not touch; instructions have no noise.
+base of the same run, in units of that base, (cycles - base) / base; a row that forwards nothing
+costs all of its cycles, cycles / base. Change, verdict and bound are those of the cost; delta is
+shown only. A line of bench port has its ratio compared in place of a cost, and more is better. A
+change is real when the ranges of both runs, min to max, do not touch; instructions have no noise.
 
 Exit codes: 0; 1 when --bound was exceeded; 2 when there was nothing to compare.
 """
@@ -13,7 +15,7 @@ import json
 import sys
 
 KEY = ("row", "ports", "flows", "tenants", "order")
-HEAD = ("row", "flows", "tenants", "order", "ratio A", "ratio B", "cost A", "cost B", "change")
+HEAD = ("row", "flows", "tenants", "order", "ratio A", "ratio B", "delta A", "delta B", "change")
 
 
 class Unusable(Exception):
@@ -28,7 +30,7 @@ def number(values, name):
 
 
 class Row:
-    """What counts of a line: the key, the cost and how far it is sure."""
+    """What counts of a line: the key, what is compared and how far that is sure."""
 
     def __init__(self, values):
         if not isinstance(values, dict) or not isinstance(values.get("row"), str):
@@ -36,17 +38,29 @@ class Row:
         for name in KEY:
             if isinstance(values.get(name), (dict, list)):
                 raise ValueError(f"'{name}' is no plain value")
-        self.unit = "instructions" if "instructions" in values else "cycles"
+        self.key = tuple(values.get(name) for name in KEY)
+        self.unit = next((unit for unit in ("instructions", "pps") if unit in values), "cycles")
+        if self.unit == "pps":
+            self.read_rate(values)
+        else:
+            self.read_cost(values)
+
+    def read_rate(self, values):
+        self.ratio = self.compared = number(values, "ratio")
+        if self.ratio <= 0:
+            raise ValueError("ratio is not above zero")
+        self.delta = None
+        self.range = number(values, "ratio_min"), number(values, "ratio_max")
+
+    def read_cost(self, values):
         whole, base = number(values, self.unit), number(values, "base_" + self.unit)
         if base <= 0:
             raise ValueError(f"base_{self.unit} is not above zero")
-        self.key = tuple(values.get(name) for name in KEY)
-        self.ratio = whole / base
-        self.cost = number(values, "delta") if values.get("forwards", True) else whole
-        if self.unit == "cycles":
-            self.range = number(values, "min") / base, number(values, "max") / base
-        else:
-            self.range = self.ratio, self.ratio
+        free = base if values.get("forwards", True) else 0
+        self.ratio, self.delta = whole / base, number(values, "delta")
+        self.compared = (whole - free) / base
+        ends = ("min", "max") if self.unit == "cycles" else (self.unit, self.unit)
+        self.range = tuple((number(values, end) - free) / base for end in ends)
 
 
 def read_rows(path):
@@ -78,8 +92,11 @@ def name_of(key):
 
 
 def change_percent(a, b):
-    """None where the cost is nothing to take a percentage of."""
-    return (b.cost - a.cost) / a.cost * 100 if a.cost > 0 else None
+    """None where there is nothing to take a percentage of."""
+    if a.compared <= 0:
+        return None
+    # Rounded, so that 10 % are not more than a bound of 10 % in the last bit.
+    return round((b.compared - a.compared) / a.compared * 100, 9)
 
 
 def is_real(a, b):
@@ -89,15 +106,15 @@ def is_real(a, b):
 def verdict(a, b):
     if is_real(a, b):
         return "real"
-    return "within noise" if a.unit == "cycles" else "same"
+    return "same" if a.unit == "instructions" else "within noise"
 
 
 def table_line(a, b):
     change = change_percent(a, b)
     row, _, flows, tenants, order = a.key
-    return (row, flows, tenants, order, f"{a.ratio:.2f}", f"{b.ratio:.2f}", f"{a.cost:.1f}",
-            f"{b.cost:.1f}", "-" if change is None else f"{change:+.1f} %",
-            verdict(a, b))
+    deltas = ["-" if one.delta is None else f"{one.delta:.1f}" for one in (a, b)]
+    return (row, flows, tenants, order, f"{a.ratio:.2f}", f"{b.ratio:.2f}", *deltas,
+            "-" if change is None else f"{change:+.1f} %", verdict(a, b))
 
 
 def print_table(pairs):
@@ -114,7 +131,7 @@ def print_json(pairs):
     for a, b in pairs:
         change = change_percent(a, b)
         print(json.dumps({**dict(zip(KEY, a.key)), "ratio_a": round(a.ratio, 3),
-                          "ratio_b": round(b.ratio, 3), "cost_a": a.cost, "cost_b": b.cost,
+                          "ratio_b": round(b.ratio, 3), "delta_a": a.delta, "delta_b": b.delta,
                           "change_percent": None if change is None else round(change, 2),
                           "real": is_real(a, b)}, separators=(",", ":")))
 
@@ -131,9 +148,10 @@ def exceeded(pairs, gone, bound):
     """A sentence for each row that does not hold the bound; one that is gone holds none."""
     for a, b in pairs:
         change = change_percent(a, b)
-        if change is None and b.cost > a.cost:
-            yield f"{name_of(a.key)}: {a.cost:.1f} to {b.cost:.1f}, no percentage of which to take"
-        elif change is not None and change > bound:
+        if change is None and b.compared > a.compared:
+            yield (f"{name_of(a.key)}: {a.compared:.2f} to {b.compared:.2f} times the base, "
+                   "no percentage of which to take")
+        elif change is not None and (-change if a.unit == "pps" else change) > bound:
             yield f"{name_of(a.key)}: {change:+.1f} %, more than {bound:g} %"
     for key in gone:
         yield f"{name_of(key)}: was not measured again"
@@ -167,7 +185,8 @@ def main():
     parser.add_argument("b", metavar="B.json", help="the newer ones")
     parser.add_argument("-j", "--json", action="store_true", help="a JSON object a line")
     parser.add_argument("--bound", type=float, metavar="PERCENT",
-                        help="fail when the cost of a row grew by more, be it noise or not")
+                        help="fail when a cost grew, or a ratio of bench port fell, by more, "
+                             "be it noise or not")
     try:
         return compare(parser.parse_args())
     except Unusable as error:
