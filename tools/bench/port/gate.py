@@ -49,10 +49,9 @@ def services(flows):
 class Gate:
     def __init__(self, rig, flows):
         self.rig, self.socket = rig, rig.path("control")
-        extra = " ".join(rig.eal_memory()) if rig.memory == "huge" else ""
         configuration = CONFIGURATION.format(
             memory=rig.memory, mib=MEMORY_MIB, main=rig.generator_cpu, worker=rig.tested_cpu,
-            extra=extra, socket=self.socket, outside=rig.tested_device("outside"),
+            extra=" ".join(rig.gate_memory()), socket=self.socket, outside=rig.tested_device("outside"),
             inside=rig.tested_device("inside"), flows_max=4 * flows, services=services(flows))
         pathlib.Path(rig.path("conf")).write_text(configuration, encoding="ascii")
         with open(rig.path("log"), "wb") as log:

@@ -15,6 +15,9 @@ WAIT_MAX_S = 60
 UNAVAILABLE = 77  # exit code of what cannot be measured on this machine
 SIDES = ("outside", "inside")
 
+# vhost takes over no more than eight pieces of memory, so they must not be single pages.
+SINGLE_FILES = "--single-file-segments"
+
 
 class Unavailable(Exception):
     """This machine cannot do it; says why."""
@@ -75,10 +78,19 @@ class Rig:
         """EAL keeps its run-time files in this folder, too."""
         return {**os.environ, "RUNTIME_DIRECTORY": self.folder}
 
+    def huge_dir(self):
+        return f"--huge-dir={self.path('huge')}"
+
     def eal_memory(self):
-        # vhost takes over no more than eight pieces of memory, so they must not be single pages.
-        huge = [f"--huge-dir={self.path('huge')}", "--single-file-segments"]
-        return huge if self.memory == "huge" else ["--no-huge"]
+        """Of testpmd."""
+        return [self.huge_dir(), SINGLE_FILES] if self.memory == "huge" else ["--no-huge"]
+
+    def gate_memory(self):
+        """Of sluiced, which asks for huge pages by itself. With memif it may want to unlink them,
+        and EAL cannot unlink pages of a file that holds several."""
+        if self.memory != "huge":
+            return []
+        return [self.huge_dir()] if self.kind == "memif" else [self.huge_dir(), SINGLE_FILES]
 
     def tested_device(self, side):
         """The end that waits for the generator, outside or inside."""
