@@ -16,7 +16,7 @@ FLOWS = 300
 FIXED = {"row": "port_memif", "ports": 2, "flows": 2 * FLOWS, "tenants": 1, "order": "cyclic",
          "memory": "none", "seconds": 0.5, "runs": 1}
 MEASURED = ["pps", "base_pps", "ratio", "min", "max", "ratio_min", "ratio_max", "known", "full",
-            "base_full"]
+            "base_full", "generator_bound"]
 
 
 def port(*arguments):
@@ -44,6 +44,7 @@ def check_pair():
     assert values["pps"] == values["min"] == values["max"] > 0, values
     assert values["base_pps"] > 0, values
     assert abs(values["ratio"] - values["pps"] / values["base_pps"]) < 0.001, values
+    assert values["generator_bound"] in (0, 1), values
     assert 0.99 <= values["known"] <= 1, values
 
 
