@@ -58,8 +58,8 @@ void report_row(const struct options *options, const struct scene *scene, const 
 
     if (options->json) {
         printf("{\"row\":\"%s\",\"ports\":%d,\"flows\":%" PRIu32 ",\"tenants\":%" PRIu32
-               ",\"order\":\"%s\",\"forwards\":%s,\"cycles\":%.1f,\"ns\":%.1f,\"base_cycles\":%.1f,"
-               "\"delta\":%.1f,\"ratio\":%.3f,\"min\":%.1f,\"max\":%.1f,\"runs\":"
+               ",\"order\":\"%s\",\"forwards\":%s,\"cycles\":%.2f,\"ns\":%.2f,\"base_cycles\":%.2f,"
+               "\"delta\":%.2f,\"ratio\":%.3f,\"min\":%.2f,\"max\":%.2f,\"runs\":"
                "%" PRIu32 ",\"packets\":%" PRIu64 ",\"per_second\":%.0f,\"compiler\":\"" BUILT_WITH
                "\"",
                row->name, PORTS, scene->plan.flows, scene->plan.tenants, order, forwards,

@@ -59,9 +59,9 @@ def check_line(line, row, flows, tenants, order):
     assert {key: values[key] for key in fixed} == fixed, line
     assert 0 < values["min"] <= values["cycles"] <= values["max"], line
     assert values["ns"] > 0 and values["base_cycles"] > 0, line
-    # Each figure is rounded by itself, to a tenth; the ratio to a thousandth.
-    rounding = sum(0.05 / values[key] for key in ("cycles", "base_cycles", "ns"))
-    assert abs(values["delta"] - (values["cycles"] - values["base_cycles"])) < 0.2, line
+    # Each figure is rounded by itself, to a hundredth; the ratio to a thousandth.
+    rounding = sum(0.005 / values[key] for key in ("cycles", "base_cycles", "ns"))
+    assert abs(values["delta"] - (values["cycles"] - values["base_cycles"])) < 0.02, line
     assert abs(values["ratio"] - values["cycles"] / values["base_cycles"]) <= 0.001 + rounding * values["ratio"], line
     assert abs(values["per_second"] * values["ns"] / 1e9 - 1) < 0.001 + rounding, line
     assert re.fullmatch(r"(gcc|clang) \d+\.\d+\.\d+ -O\w", values["compiler"]), line
