@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -219,20 +220,22 @@ static void control_traffic_is_bounded_over_all_queues(void **state)
 
 /* -- while they run -- */
 
-/* A new policy every PUBLISH_NS, and what the control thread does once a period. */
+static struct {
+    uint64_t due_ns; /* when the next policy is */
+    uint64_t published;
+    uint64_t load_published, load_ns; /* of it, while flows were opened, and for how long */
+} control;
+
+/* A new policy every PUBLISH_NS, and what the control thread does once a period. Whoever comes
+ * late, because others had the CPU or because a worker still holds the oldest of eight policies,
+ * makes up for it. */
 static void be_the_control_thread(void)
 {
-    static uint64_t last_ns, epoch;
-    struct policy *policy;
-
-    if (now_ns() - last_ns < PUBLISH_NS)
+    if (now_ns() < control.due_ns || !publication_has_room(&gate.dp->publication))
         return;
-    last_ns = now_ns();
-    policy = gate_policy(epoch + 1);
-    if (dataplane_publish(gate.dp, policy) == 0)
-        epoch++;
-    else /* a worker has not been scheduled for eight of them */
-        policy_free(policy);
+    assert_int_equal(dataplane_publish(gate.dp, gate_policy(control.published + 1)), 0);
+    control.published++;
+    control.due_ns += PUBLISH_NS;
     dataplane_tend(gate.dp);
 }
 
@@ -295,6 +298,7 @@ static void the_workers_start(void **state)
     (void)state;
     assert_int_equal(dataplane_start(gate.dp), 0);
     wait_for_slots(0); /* what the steps before have left ages */
+    control.due_ns = now_ns();
 }
 
 /* Whichever queues the four frames of a flow come through, its owner knows them all. */
@@ -345,8 +349,9 @@ static struct totals totals_now(void)
  * any. */
 static void open_flows(uint32_t n, unsigned most, uint32_t owner)
 {
-    uint64_t last_ns = now_ns();
+    uint64_t start_ns = now_ns(), last_ns = start_ns, published = control.published;
 
+    control.due_ns = start_ns; /* nobody makes up for the pauses between rounds */
     for (uint32_t opened = 0; opened < n;) {
         unsigned busy = traffic_under_way(), room = busy < most ? most - busy : 0, sent = 0;
 
@@ -365,6 +370,8 @@ static void open_flows(uint32_t n, unsigned most, uint32_t owner)
         assert_true(now_ns() - last_ns < PATIENCE_NS);
     }
     settle();
+    control.load_published += control.published - published;
+    control.load_ns += now_ns() - start_ns;
 }
 
 static uint64_t refused(const uint64_t *reasons)
@@ -448,6 +455,23 @@ static void check_capped_tenant(void)
     assert_true(capped.refused[REASON_RATE] > 0);
 }
 
+/*
+ * Two of three that were due over all rounds, each of which begins with one. Only those are missed
+ * that the end of a round leaves no time to make up for: one scheduling delay of a worker or of
+ * this thread, some 10 ms where five threads share two CPUs, and a round lasts 90 ms at least.
+ * No nearer to all of them, for the machine may be busy with other things.
+ */
+static void check_swaps(void)
+{
+    uint64_t due = control.load_ns / PUBLISH_NS, load_ms = control.load_ns / 1000000;
+
+    print_message("# %" PRIu64 " of %" PRIu64 " policies published in %" PRIu64
+                  " ms of load, %" PRIu64 " a second\n",
+                  control.load_published, due, load_ms, control.load_published * 1000 / load_ms);
+    assert_int_equal(policy_epoch(dataplane_policy(gate.dp)), control.published);
+    assert_true(3 * control.load_published >= 2 * due);
+}
+
 static void flows_open_and_close_under_faults_and_policy_swaps(void **state)
 {
     struct totals end;
@@ -473,9 +497,7 @@ static void flows_open_and_close_under_faults_and_policy_swaps(void **state)
     assert_int_equal(windows_used(), 0);
     assert_int_equal(traffic_under_way(), 0);
     assert_int_equal(rte_mempool_in_use_count(gate.dp->pool), 0);
-    /* A hundred policies a second, as far as this machine comes to it. */
-    assert_true(policy_epoch(dataplane_policy(gate.dp)) * 4 >
-                (now_ns() - gate.started_ns) / PUBLISH_NS);
+    check_swaps();
 }
 
 /* Stopped in the middle of it all, workers leave nothing between them. */
