@@ -8,6 +8,13 @@ from lab import until
 
 SAMPLE_S = 0.05
 
+# Only the first of them has queues; the others are handed the flows that they own.
+FOUR_WORKERS = 'workers = [1, 1, 1, 1]; idle = "sleep";'
+# Attempts a second and burst: of the file, and what is set in turn. Never more than OFFERED.
+RATE, BURST = (40, 20), (20, 10)
+OFFERED, OFFERED_S = 400, 8
+SETS, SET_EVERY_S, SETS_PER_S_MIN = 500, 0.01, 50
+
 
 def counters(value, path=""):
     """Every monotonic count of a listing by its path; levels are none."""
@@ -111,4 +118,75 @@ def test_setting_a_window_acts_within_a_second(make_lab):
     assert tenant["window"]["limit"] == 8 and tenant["window"]["peak"] == 8
     assert acme["offered"] == tenant["attempts"] == 2100
     assert acme["refused_rst"] == tenant["refused"]["share"]
+    assert not lab.daemon.ended()
+
+
+def set_often(lab):
+    """A connection for each change; one that is late is made up for. Answers, and per second."""
+    start, answers = time.monotonic(), []
+    for i in range(1, SETS + 1):
+        time.sleep(max(0, start + i * SET_EVERY_S - time.monotonic()))
+        answers.append(lab.ask(f"set tenant acme quota.attempts={RATE[i % 2]}/s "
+                               f"quota.attempts_burst={BURST[i % 2]}"))
+    return answers, SETS / (time.monotonic() - start)
+
+
+def assert_each_set(lab, answers):
+    """One policy for each, the last of them in force at every worker."""
+    def said(i, which):
+        attempts = answers[i - 1][which]["quota"]["attempts"]
+        return attempts["rate"], attempts["burst"]
+
+    first = answers[0]["epoch"]
+    assert [answer.get("epoch") for answer in answers] == list(range(first, first + SETS))
+    for i in range(1, SETS + 1):
+        assert said(i, "old") == (f"{RATE[1 - i % 2]}/s", BURST[1 - i % 2])
+        assert said(i, "new") == (f"{RATE[i % 2]}/s", BURST[i % 2])
+    last = {"epoch": first + SETS - 1, "workers": 4 * [first + SETS - 1]}
+    assert until(2, lambda: lab.ask("status")["policy"] == last), lab.ask("status")
+
+
+def assert_no_count_lost(lab, load):
+    """By the account of the tenant, the service, the workers and the clients."""
+    refused = load["refused_rst"]
+    admitted = load["useful"] + load["late"] + load["unfinished"]
+    assert load["offered"] == admitted + refused == OFFERED * OFFERED_S, load
+    for one in lab.tenant("acme"), lab.service():
+        assert one["attempts"] == one["admitted"] + sum(one["refused"].values())
+        assert (one["attempts"], one["admitted"]) == (load["offered"], admitted)
+        assert one["refused"]["rate"] == refused
+    workers = lab.ask("workers")["workers"]
+    assert lab.service()["answered"] == refused == sum(w["answered"] for w in workers)
+    assert admitted == sum(w["passes"]["attempt"] for w in workers)
+    assert all(w["handed_in"] > load["offered"] / 8 for w in workers[1:])
+
+
+def test_a_hundred_changes_a_second_on_four_workers_refill_nothing_and_lose_no_count(make_lab):
+    lab = make_lab(f'quota = {{ attempts = "{RATE[0]}/s"; attempts_burst = {BURST[0]}; }};',
+                   workers=FOUR_WORKERS)
+    epoch, start = lab.ask("status")["policy"]["epoch"], time.monotonic()
+    load = lab.load(target="10.9.0.10:8081", source="10.1.0.0/16", rate=f"{OFFERED}/s",
+                    duration=f"{OFFERED_S}s")
+    sampler = Sampler(lab)
+    assert until(5, lambda: lab.tenant("acme")["refused"]["rate"] > 0)
+
+    began, first = sampler.admitted()
+    answers, sets_per_s = set_often(lab)
+    now, admitted = sampler.admitted()
+    refused = lab.tenant("acme")["refused"]["rate"]
+    print(f"{sets_per_s:.1f} changes a second; {admitted - first} admitted in {now - began:.3f} s "
+          f"of them, {admitted} in {now - start:.3f} s")
+    assert sets_per_s >= SETS_PER_S_MIN
+    assert answers[0].get("epoch") == epoch + 1, answers[0]
+    assert_each_set(lab, answers)
+    # Some 150 of 2000. Were even one token refilled at each change, it would be 500 more; with a
+    # burst each, all that is offered would get in.
+    assert min(RATE) * (now - began) - 3 <= admitted - first <= max(RATE) * (now - began) + 4
+    assert admitted <= max(BURST) + 1 + max(RATE) * (now - start)
+    assert refused > 1000  # it was under load meanwhile
+
+    load = load.result()
+    assert_monotonic(sampler.stop())
+    assert_no_count_lost(lab, load)
+    assert lab.tenant("acme")["admitted"] <= max(BURST) + 1 + max(RATE) * (time.monotonic() - start)
     assert not lab.daemon.ended()
