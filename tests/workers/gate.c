@@ -217,3 +217,22 @@ bool gate_balanced(uint32_t worker)
         out += c->dropped[i];
     return c->received + c->handed_in == out;
 }
+
+struct worker_counters gate_counters_of(uint32_t worker)
+{
+    struct worker_view view;
+
+    dataplane_worker_view(gate.dp, worker, &view);
+    return view.counters;
+}
+
+struct worker *gate_awake(uint32_t worker)
+{
+    struct worker *w = gate.dp->workers[worker];
+
+    w->burst.policy = dataplane_policy(gate.dp);
+    w->burst.now_ns = dataplane_now_ns(gate.dp);
+    w->burst.now_ms = flow_table_tick(w->flows, w->burst.now_ns);
+    admission_adopt(w->admission, w->burst.policy, w->burst.now_ns);
+    return w;
+}

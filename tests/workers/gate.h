@@ -48,6 +48,11 @@ struct policy *gate_policy_with(uint64_t epoch, const struct policy_tenant *capp
 struct worker_counters gate_counters(void);
 uint64_t gate_slots(void);
 
+struct worker_counters gate_counters_of(uint32_t worker);
+
+/* Before the workers run: the worker as its loop has it before a burst. */
+struct worker *gate_awake(uint32_t worker);
+
 /* Of one worker: does every packet that came have a place? Invariant 1, with nothing held. */
 bool gate_balanced(uint32_t worker);
 

@@ -34,18 +34,6 @@ static uint64_t cycles_of(const struct worker_steps *steps)
 
 /* -- step by step -- */
 
-/* What the loop does before a burst. */
-static struct burst *awake(uint32_t worker)
-{
-    struct worker *w = gate.dp->workers[worker];
-
-    w->burst.policy = dataplane_policy(gate.dp);
-    w->burst.now_ns = dataplane_now_ns(gate.dp);
-    w->burst.now_ms = flow_table_tick(w->flows, w->burst.now_ns);
-    admission_adopt(w->admission, w->burst.policy, w->burst.now_ns);
-    return &w->burst;
-}
-
 /* The first queue of the outside device, which worker 0 polls. */
 static struct lane *first_lane(void)
 {
@@ -71,7 +59,7 @@ static void send_packets(uint32_t owner, unsigned n)
 /* A poll that brings nothing, and one that brings `n` packets of that owner. */
 static void one_burst(uint32_t owner, unsigned n)
 {
-    struct burst *b = awake(0);
+    struct burst *b = &gate_awake(0)->burst;
 
     assert_int_equal(journey_run(b, first_lane()), 0);
     send_packets(owner, n);
@@ -88,7 +76,7 @@ static void nothing_is_timed_unless_asked_for(void **state)
     for (unsigned i = 0; i < 2 * EVERY; i++)
         one_burst(0, 1);
     assert_memory_equal(&gate.dp->workers[0]->steps, &none, sizeof(none));
-    assert_int_equal(awake(0)->lap_cycles, 0); /* no clock was read */
+    assert_int_equal(gate_awake(0)->burst.lap_cycles, 0); /* no clock was read */
     assert_false(dataplane_worker_steps(gate.dp, 0, &steps));
 }
 
@@ -99,7 +87,7 @@ static void one_burst_in_nineteen_is_timed_from_end_to_end(void **state)
     uint64_t start_cycles, sum = 0;
 
     (void)state;
-    stopwatch_ask(awake(0), true);
+    stopwatch_ask(&gate_awake(0)->burst, true);
     for (unsigned i = 1; i <= EVERY + 1; i++) {
         start_cycles = rte_rdtsc();
         one_burst(0, i);
@@ -118,7 +106,7 @@ static void one_burst_in_nineteen_is_timed_from_end_to_end(void **state)
         assert_int_equal(steps->bursts, i < 2 * EVERY ? 1 : 2);
     }
     assert_int_equal(steps->packets, EVERY + 2);
-    stopwatch_ask(awake(0), false);
+    stopwatch_ask(&gate_awake(0)->burst, false);
 }
 
 /* Worker 0 finds them, worker 1 judges them. */
@@ -128,11 +116,11 @@ static void bursts_that_were_handed_over_are_timed_too(void **state)
     uint64_t start_cycles = rte_rdtsc();
 
     (void)state;
-    stopwatch_ask(awake(1), true);
+    stopwatch_ask(&gate_awake(1)->burst, true);
     for (unsigned i = 0; i < EVERY; i++) {
-        assert_int_equal(journey_run_handed(awake(1)), 0);
+        assert_int_equal(journey_run_handed(&gate_awake(1)->burst), 0);
         one_burst(1, 3);
-        assert_int_equal(journey_run_handed(awake(1)), 3);
+        assert_int_equal(journey_run_handed(&gate_awake(1)->burst), 3);
         traffic_discard();
     }
     assert_int_equal(steps->bursts, 1);
@@ -140,10 +128,10 @@ static void bursts_that_were_handed_over_are_timed_too(void **state)
     assert_true(cycles_of(steps) <= rte_rdtsc() - start_cycles);
     for (unsigned s = 0; s < STEP_MAX; s++)
         assert_int_equal(steps->cycles[s] > 0, s != STEP_HAND_OVER);
-    stopwatch_ask(awake(1), false);
+    stopwatch_ask(&gate_awake(1)->burst, false);
     for (unsigned i = 0; i < 2 * EVERY; i++) {
         one_burst(1, 1);
-        assert_int_equal(journey_run_handed(awake(1)), 1);
+        assert_int_equal(journey_run_handed(&gate_awake(1)->burst), 1);
         traffic_discard();
     }
     assert_int_equal(steps->bursts, 1);

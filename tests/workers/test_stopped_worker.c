@@ -100,14 +100,6 @@ static void wait_for(bool (*done)(void))
     }
 }
 
-static struct worker_counters counters_of(uint32_t worker)
-{
-    struct worker_view view;
-
-    dataplane_worker_view(gate.dp, worker, &view);
-    return view.counters;
-}
-
 static unsigned waiting; /* packets that nobody but the stopped worker will take */
 
 static bool others_are_still(void)
@@ -300,14 +292,14 @@ static uint64_t handed_before;
 
 static bool handing_has_all(void)
 {
-    struct worker_counters c = counters_of(HANDING);
+    struct worker_counters c = gate_counters_of(HANDING);
 
     return c.handed_out + c.handoff_failed >= handed_before + RING_ROOM + TOO_MANY;
 }
 
 static void case_G02_what_is_handed_to_it_fills_its_ring(void **state)
 {
-    struct worker_counters before = counters_of(HANDING), c;
+    struct worker_counters before = gate_counters_of(HANDING), c;
 
     (void)state;
     assert_int_equal(before.handoff_failed, 0);
@@ -315,7 +307,7 @@ static void case_G02_what_is_handed_to_it_fills_its_ring(void **state)
     open_flows(RING_ROOM + TOO_MANY, HELD_UP, HANDING);
     open_flows(IN_QUEUE, HELD_UP, HELD_UP); /* these its device keeps */
     wait_for(handing_has_all);
-    c = counters_of(HANDING);
+    c = gate_counters_of(HANDING);
     assert_int_equal(c.handed_out - before.handed_out, RING_ROOM);
     assert_int_equal(c.handoff_failed, TOO_MANY);
     waiting = RING_ROOM + IN_QUEUE;
@@ -346,7 +338,7 @@ static void policies_wait_for_it(void **state)
 static void back_again_it_spends_nothing(void **state)
 {
     struct admission_tenant_counters before = tenant(), after;
-    uint64_t handed_in = counters_of(HELD_UP).handed_in;
+    uint64_t handed_in = gate_counters_of(HELD_UP).handed_in;
 
     (void)state;
     give_order(GO);
@@ -357,7 +349,7 @@ static void back_again_it_spends_nothing(void **state)
     assert_int_equal(after.admitted, FULL + 1 + FULL_LESS + FULL);
     assert_int_equal(after.refused[REASON_BITS] - before.refused[REASON_BITS],
                      RING_ROOM + IN_QUEUE);
-    assert_int_equal(counters_of(HELD_UP).handed_in - handed_in, RING_ROOM);
+    assert_int_equal(gate_counters_of(HELD_UP).handed_in - handed_in, RING_ROOM);
     assert_int_equal(leased(), 0);
     wait_for(no_slot_is_held);
     /* Its policies can be freed. The rate of those that were turned away has earned nothing. */
