@@ -11,10 +11,12 @@ COMPARE = os.path.join(os.path.dirname(__file__), "../../tools/bench/compare.py"
 
 
 def row(name="known", flows=10000, tenants=100, order="random", cycles=120, low=118, high=125, base=20,
-        **more):
+        bases=None, **more):
+    base_min, base_max = bases or (base, base)
     return {"row": name, "ports": 2, "flows": flows, "tenants": tenants, "order": order,
             "cycles": cycles, "ns": 1, "base_cycles": base, "delta": cycles - base,
-            "ratio": cycles / base, "min": low, "max": high, "runs": 5, **more}
+            "ratio": cycles / base, "min": low, "max": high, "base_min": base_min,
+            "base_max": base_max, "runs": 5, **more}
 
 
 def counted(name="known", instructions=660, base=40, **more):
@@ -75,12 +77,21 @@ def test_json(run):
         '{"row":"refused",%s,"only_in":"a"}\n{"row":"new",%s,"only_in":"b"}\n' % (head, head, head), "")
 
 
+def test_what_the_base_did_counts(run):
+    """A base that moved within its own range moves the ratio, and that is no change of the row."""
+    a, b = row(cycles=150, low=148, high=152, base=15, bases=(14, 18)), \
+        row(cycles=154, low=152, high=156, base=18, bases=(15, 18))
+    assert json.loads(run([a], [b], "-j")[1])["real"] is False
+    a["base_max"] = b["base_min"] = 15
+    assert json.loads(run([a], [{**b, "base_min": 17}], "-j")[1])["real"] is True
+
+
 def test_ranges_are_scaled_by_the_base(run):
     """A clock of twice the speed: every figure doubles, and nothing is real of it."""
     twice = row(cycles=240, low=236, high=250, base=40)
     doubled = json.loads(run([row()], [twice], "-j")[1])
     assert (doubled["change_percent"], doubled["real"]) == (0.0, False)
-    assert json.loads(run([row()], [{**twice, "base_cycles": 20, "delta": 220}], "-j")[1])["real"] is True
+    assert json.loads(run([row()], [{**twice, "base_cycles": 20, "base_min": 20, "base_max": 20, "delta": 220}], "-j")[1])["real"] is True
 
 
 def test_change_is_over_the_base_of_the_same_run(run):

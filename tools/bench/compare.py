@@ -6,7 +6,8 @@ Rows are joined on row, ports, flows, tenants and order. The cost of a row is wh
 base of the same run, in units of that base, (cycles - base) / base; a row that forwards nothing
 costs all of its cycles, cycles / base. Change, verdict and bound are those of the cost; delta is
 shown only. A line of bench port has its ratio compared in place of a cost, and more is better. A
-change is real when the ranges of both runs, min to max, do not touch; instructions have no noise.
+change is real when the ranges of both runs do not touch: the least of the row over the most of the
+base, to the most over the least. Instructions have no noise.
 
 Exit codes: 0; 1 when --bound was exceeded; 2 when there was nothing to compare.
 """
@@ -56,11 +57,15 @@ class Row:
         whole, base = number(values, self.unit), number(values, "base_" + self.unit)
         if base <= 0:
             raise ValueError(f"base_{self.unit} is not above zero")
-        free = base if values.get("forwards", True) else 0
+        free = 1 if values.get("forwards", True) else 0
         self.ratio, self.delta = whole / base, number(values, "delta")
-        self.compared = (whole - free) / base
-        ends = ("min", "max") if self.unit == "cycles" else (self.unit, self.unit)
-        self.range = tuple((number(values, end) - free) / base for end in ends)
+        self.compared = self.ratio - free
+        self.range = self.compared, self.compared
+        if self.unit == "cycles":
+            least, most = (number(values, end) for end in ("base_min", "base_max"))
+            if least <= 0:
+                raise ValueError("base_min is not above zero")
+            self.range = number(values, "min") / most - free, number(values, "max") / least - free
 
 
 def read_rows(path):

@@ -198,5 +198,7 @@ int measure_row(struct scene *scene, const struct row *row, uint32_t runs, uint6
                               .packets = packets};
     result->min = cycles[0]; /* sorted by now */
     result->max = cycles[runs - 1];
+    result->base_min = base_cycles[0];
+    result->base_max = base_cycles[runs - 1];
     return 0;
 }

@@ -9,10 +9,10 @@
 
 #include "tools/bench/rows.h"
 
-/* TSC cycles per packet. Medians of the runs; the least and the most are the row's own. */
+/* TSC cycles per packet. Medians of the runs, and the least and the most of them. */
 struct result {
     double cycles, base_cycles;
-    double min, max;
+    double min, max, base_min, base_max;
     uint32_t runs;
     uint64_t packets; /* in a run */
 };

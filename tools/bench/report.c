@@ -59,12 +59,12 @@ void report_row(const struct options *options, const struct scene *scene, const 
     if (options->json) {
         printf("{\"row\":\"%s\",\"ports\":%d,\"flows\":%" PRIu32 ",\"tenants\":%" PRIu32
                ",\"order\":\"%s\",\"forwards\":%s,\"cycles\":%.2f,\"ns\":%.2f,\"base_cycles\":%.2f,"
-               "\"delta\":%.2f,\"ratio\":%.3f,\"min\":%.2f,\"max\":%.2f,\"runs\":"
-               "%" PRIu32 ",\"packets\":%" PRIu64 ",\"per_second\":%.0f,\"compiler\":\"" BUILT_WITH
-               "\"",
+               "\"delta\":%.2f,\"ratio\":%.3f,\"min\":%.2f,\"max\":%.2f,\"base_min\":%.2f,"
+               "\"base_max\":%.2f,\"runs\":%" PRIu32 ",\"packets\":%" PRIu64
+               ",\"per_second\":%.0f,\"compiler\":\"" BUILT_WITH "\"",
                row->name, PORTS, scene->plan.flows, scene->plan.tenants, order, forwards,
                result->cycles, ns, result->base_cycles, delta, ratio, result->min, result->max,
-               result->runs, result->packets, per_second);
+               result->base_min, result->base_max, result->runs, result->packets, per_second);
         if (row->add_fields)
             row->add_fields(scene, stdout);
         puts("}");

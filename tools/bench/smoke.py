@@ -21,7 +21,7 @@ TENANTS = [7, 50]
 RUNS = 2
 PACKETS = 5000
 KEYS = ["row", "ports", "flows", "tenants", "order", "forwards", "cycles", "ns", "base_cycles", "delta",
-        "ratio", "min", "max", "runs", "packets", "per_second", "compiler"]
+        "ratio", "min", "max", "base_min", "base_max", "runs", "packets", "per_second", "compiler"]
 NOT_NEW_TWICE = "sluice-bench: row new is left out with order zipf: no flow is new twice\n"
 
 
@@ -58,6 +58,7 @@ def check_line(line, row, flows, tenants, order):
              "forwards": row in ("known", "new", "refused"), "runs": RUNS, "packets": PACKETS}
     assert {key: values[key] for key in fixed} == fixed, line
     assert 0 < values["min"] <= values["cycles"] <= values["max"], line
+    assert 0 < values["base_min"] <= values["base_cycles"] <= values["base_max"], line
     assert values["ns"] > 0 and values["base_cycles"] > 0, line
     # Each figure is rounded by itself, to a hundredth; the ratio to a thousandth.
     rounding = sum(0.005 / values[key] for key in ("cycles", "base_cycles", "ns"))
