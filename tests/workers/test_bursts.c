@@ -185,22 +185,6 @@ static void control_traffic_is_bounded_over_all_queues(void **state)
     assert_int_equal(traffic_under_way(), 0);
 }
 
-static int open_all(void **state)
-{
-    (void)state;
-    gate_open();
-    traffic_open();
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    traffic_close();
-    dataplane_destroy(gate.dp);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,5 +196,5 @@ int main(void)
         cmocka_unit_test(flows_that_begin_within_a_burst_are_known_to_the_rest_of_it),
     };
 
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return cmocka_run_group_tests(tests, traffic_set_up, traffic_tear_down);
 }

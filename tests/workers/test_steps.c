@@ -231,27 +231,6 @@ static void a_new_sampling_starts_from_nothing(void **state)
         assert_memory_equal(&steps[w], &none, sizeof(none));
 }
 
-static int open_all(void **state)
-{
-    (void)state;
-    gate_open();
-    traffic_open();
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    char why[128];
-    int err = dataplane_stop(gate.dp, why, sizeof(why));
-
-    (void)state;
-    while (traffic_discard() > 0)
-        ;
-    traffic_close();
-    dataplane_destroy(gate.dp);
-    return err;
-}
-
 static int start_workers(void **state)
 {
     (void)state;
@@ -268,5 +247,5 @@ int main(void)
         cmocka_unit_test(a_new_sampling_starts_from_nothing),
     };
 
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return cmocka_run_group_tests(tests, traffic_set_up, traffic_tear_down);
 }

@@ -392,9 +392,7 @@ static void a_stopped_worker_is_not_waited_for_endlessly(void **state)
 
 static int open_all(void **state)
 {
-    (void)state;
-    gate_open();
-    traffic_open();
+    traffic_set_up(state);
     receive = rte_eth_fp_ops[gate.dp->ports[0].id].rx_pkt_burst;
     for (unsigned port = 0; port < 2; port++)
         rte_eth_fp_ops[gate.dp->ports[port].id].rx_pkt_burst = receive_or_stop;

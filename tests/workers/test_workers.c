@@ -335,14 +335,6 @@ static void the_workers_stop_together(void **state)
     dataplane_destroy(gate.dp);
 }
 
-static int open_all(void **state)
-{
-    (void)state;
-    gate_open();
-    traffic_open();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,5 +344,5 @@ int main(void)
         cmocka_unit_test(the_workers_stop_together),
     };
 
-    return cmocka_run_group_tests(tests, open_all, NULL);
+    return cmocka_run_group_tests(tests, traffic_set_up, NULL);
 }

@@ -230,3 +230,26 @@ unsigned traffic_discard(void)
     return take(&gate.rings[DIRECTION_OUT], throw_away) +
            take(&gate.rings[DIRECTION_IN], throw_away);
 }
+
+/* -- around a group of tests -- */
+
+int traffic_set_up(void **state)
+{
+    (void)state;
+    gate_open();
+    traffic_open();
+    return 0;
+}
+
+int traffic_tear_down(void **state)
+{
+    char why[128];
+    int err = dataplane_stop(gate.dp, why, sizeof(why));
+
+    (void)state;
+    while (traffic_discard() > 0)
+        ;
+    traffic_close();
+    dataplane_destroy(gate.dp);
+    return err;
+}

@@ -28,6 +28,10 @@ extern struct traffic traffic;
 void traffic_open(void);
 void traffic_close(void);
 
+/* The same and the gate before it, for a group of tests; afterwards, what still runs is stopped. */
+int traffic_set_up(void **state);
+int traffic_tear_down(void **state);
+
 /* Buffers on their way through the gate, or lost in it. */
 unsigned traffic_under_way(void);
 
