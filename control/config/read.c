@@ -216,12 +216,18 @@ static void read_linger(struct reader *r, const config_setting_t *setting, void 
     read_timeout(r, setting, &((struct flow_timeouts *)target)->linger_ms);
 }
 
+static void read_owed_max(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_timeout(r, setting, &((struct flow_timeouts *)target)->owed_max_ms);
+}
+
 static void read_flows(struct reader *r, const config_setting_t *setting, void *target)
 {
     static const struct key keys[] = {
         {"max", read_flows_max, false},     {"embryonic", read_embryonic, false},
         {"tcp_idle", read_tcp_idle, false}, {"udp_idle", read_udp_idle, false},
         {"fin", read_fin, false},           {"linger", read_linger, false},
+        {"owed_max", read_owed_max, false},
     };
 
     (void)target;
@@ -323,6 +329,7 @@ static void set_defaults(struct settings *settings)
         .udp_idle_ms = 30000,
         .fin_ms = 2000,
         .linger_ms = 1000,
+        .owed_max_ms = 300000,
     };
     settings->control.socket = "/run/sluice/sluice.sock";
     settings->control.period_ns = 50 * MS_NS;

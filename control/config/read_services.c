@@ -11,6 +11,7 @@
 /* What depends on the protocol waits until the group is read. */
 struct service_draft {
     struct policy_service *service;
+    bool has_protocol;
     const config_setting_t *unit, *refuse;
 };
 
@@ -47,10 +48,13 @@ static void read_addresses(struct reader *r, const config_setting_t *setting, vo
 static void read_protocol(struct reader *r, const config_setting_t *setting, void *target)
 {
     static const char *const words[] = {"tcp", "udp", NULL};
+    struct service_draft *draft = target;
     int i;
 
-    if (read_word(r, setting, words, &i))
-        ((struct service_draft *)target)->service->protocol = i ? PROTOCOL_UDP : PROTOCOL_TCP;
+    if (!read_word(r, setting, words, &i))
+        return;
+    draft->service->protocol = i ? PROTOCOL_UDP : PROTOCOL_TCP;
+    draft->has_protocol = true;
 }
 
 /* One to five digits, 1..65535; returns what follows, or NULL. */
@@ -148,17 +152,20 @@ static void read_refuse_rate(struct reader *r, const config_setting_t *setting, 
 
 static void settle_unit(struct reader *r, struct service_draft *draft)
 {
-    static const char *const words[] = {"connection", "exchange", NULL};
+    static const char *const words[] = {"connection", "exchange", "datagram", NULL};
+    static const enum policy_unit units[] = {UNIT_CONNECTION, UNIT_EXCHANGE, UNIT_DATAGRAM};
     struct policy_service *service = draft->service;
     bool tcp = service->protocol == PROTOCOL_TCP;
     int i;
 
-    service->unit = tcp ? UNIT_CONNECTION : UNIT_EXCHANGE;
+    service->unit = tcp ? UNIT_CONNECTION : UNIT_DATAGRAM;
     if (!draft->unit || !read_word(r, draft->unit, words, &i))
         return;
-    if ((i == 0) != tcp)
-        refuse(r, draft->unit, tcp ? "connection" : "exchange", "\"%s\" is not available for %s",
-               words[i], tcp ? "tcp" : "udp");
+    if ((units[i] == UNIT_DATAGRAM) == tcp)
+        refuse(r, draft->unit, tcp ? "connection or exchange" : "datagram",
+               "\"%s\" is not available for %s", words[i], tcp ? "tcp" : "udp");
+    else
+        service->unit = units[i];
 }
 
 static void settle_refuse(struct reader *r, struct service_draft *draft)
@@ -190,7 +197,7 @@ static void read_service(struct reader *r, const config_setting_t *group,
     struct service_draft draft = {.service = service};
 
     READ_GROUP(r, group, keys, &draft);
-    if (!service->protocol)
+    if (!draft.has_protocol)
         return;
     settle_unit(r, &draft);
     settle_refuse(r, &draft);
@@ -215,9 +222,8 @@ void read_services(struct reader *r, const config_setting_t *setting, void *targ
     for (int i = 0; i < n; i++) {
         struct policy_service *service = &spec->services[i];
 
+        *service = policy_service_unlimited();
         service->id = (uint32_t)i;
-        service->tenant = POLICY_NONE;
-        service->window = POLICY_WINDOW_MAX;
         service->refuse_rate = (struct quota_rate){.amount = REFUSE_RATE_DEFAULT, .period_s = 1};
         service->refuse_rate.burst = limits_default_burst(&service->refuse_rate, 1);
         read_service(r, config_setting_get_elem(setting, (unsigned)i), service);

@@ -183,7 +183,6 @@ void read_tenants(struct reader *r, const config_setting_t *setting, void *targe
         {"class", read_class, false},     {"window", read_tenant_window, false},
         {"quota", read_quota, false},
     };
-    static const struct quota_rate unlimited = {.period_s = 1, .unlimited = true};
     struct policy_spec *spec = &r->settings->policy;
     int n = read_elements(r, setting, false, 1, POLICY_TENANTS_MAX);
 
@@ -194,12 +193,9 @@ void read_tenants(struct reader *r, const config_setting_t *setting, void *targe
     for (int i = 0; i < n; i++) {
         struct policy_tenant *tenant = &spec->tenants[i];
 
-        *tenant = (struct policy_tenant){.attempts = unlimited,
-                                         .packets = unlimited,
-                                         .bits = unlimited,
-                                         .window = POLICY_WINDOW_MAX,
-                                         .id = (uint32_t)i,
-                                         .class = CLASS_NORMAL};
+        *tenant = policy_tenant_unlimited();
+        tenant->id = (uint32_t)i;
+        tenant->class = CLASS_NORMAL;
         READ_GROUP(r, config_setting_get_elem(setting, (unsigned)i), keys, tenant);
         spec->n_tenants++;
     }

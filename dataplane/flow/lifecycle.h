@@ -27,6 +27,7 @@ struct flow_timeouts {
     uint32_t udp_idle_ms;  /* from the first unanswered datagram, else from the last one */
     uint32_t fin_ms;       /* closed by the service alone; stragglers of a closed flow */
     uint32_t linger_ms;    /* after the client's RST */
+    uint32_t owed_max_ms;  /* as long as a reply is owed, whatever the other limits say */
 };
 
 enum flow_effect {

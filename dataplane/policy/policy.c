@@ -19,21 +19,19 @@ struct policy {
     uint64_t epoch;
 };
 
-const char *policy_class_name(enum policy_class c)
+static bool service_in_range(const struct policy_service *service, uint32_t n_tenants)
 {
-    static const char *const names[CLASS_MAX] = {"bulk", "normal", "critical"};
-
-    return names[c];
-}
-
-const char *policy_unit_name(enum policy_unit u)
-{
-    return u == UNIT_CONNECTION ? "connection" : "exchange";
-}
-
-const char *policy_refusal_name(enum policy_refusal r)
-{
-    return r == REFUSAL_RST ? "rst" : "drop";
+    if (service->tenant != POLICY_NONE && service->tenant >= n_tenants)
+        return false;
+    if (service->n_shares > POLICY_SHARES_MAX || service->probes.n > POLICY_PROBES_MAX)
+        return false;
+    for (uint32_t i = 0; i < service->n_shares; i++)
+        if (service->shares[i].tenant >= n_tenants)
+            return false;
+    for (uint32_t i = 0; i < service->probes.n; i++)
+        if (service->probes.prefixes[i].bits > 128)
+            return false;
+    return true;
 }
 
 static bool spec_in_range(const struct policy_spec *spec)
@@ -46,7 +44,7 @@ static bool spec_in_range(const struct policy_spec *spec)
         if (spec->prefixes[i].tenant >= spec->n_tenants)
             return false;
     for (uint32_t i = 0; i < spec->n_services; i++)
-        if (spec->services[i].tenant != POLICY_NONE && spec->services[i].tenant >= spec->n_tenants)
+        if (!service_in_range(&spec->services[i], spec->n_tenants))
             return false;
     return true;
 }
@@ -60,25 +58,46 @@ static void *copy_of(const void *source, size_t bytes)
     return copy;
 }
 
-/* The services' own arrays are copied as well; what is not copied yet is NULL, for policy_free. */
+static void mask_probes(struct policy_probes *probes)
+{
+    for (uint32_t i = 0; i < probes->n; i++)
+        probes->prefixes[i].network =
+            prefix_mask(&probes->prefixes[i].network, probes->prefixes[i].bits);
+}
+
+static int copy_arrays(struct policy_service *to, const struct policy_service *from)
+{
+    to->addresses = copy_of(from->addresses, from->n_addresses * sizeof(*from->addresses));
+    to->ports = copy_of(from->ports, from->n_ports * sizeof(*from->ports));
+    to->shares = copy_of(from->shares, from->n_shares * sizeof(*from->shares));
+    to->probes.prefixes =
+        copy_of(from->probes.prefixes, from->probes.n * sizeof(*from->probes.prefixes));
+    if (!to->addresses || !to->ports || !to->shares || !to->probes.prefixes)
+        return -ENOMEM;
+    mask_probes(&to->probes);
+    return 0;
+}
+
+/* What is not copied yet is NULL, for policy_free. */
 static int copy_services(struct policy *policy, const struct policy_spec *spec)
 {
+    int err = 0;
+
     policy->services = copy_of(spec->services, spec->n_services * sizeof(*spec->services));
     if (!policy->services)
         return -ENOMEM;
     policy->n_services = spec->n_services;
-    for (uint32_t i = 0; i < spec->n_services; i++)
-        policy->services[i].addresses = NULL, policy->services[i].ports = NULL;
     for (uint32_t i = 0; i < spec->n_services; i++) {
-        const struct policy_service *from = &spec->services[i];
-        struct policy_service *to = &policy->services[i];
+        struct policy_service *service = &policy->services[i];
 
-        to->addresses = copy_of(from->addresses, from->n_addresses * sizeof(*from->addresses));
-        to->ports = copy_of(from->ports, from->n_ports * sizeof(*from->ports));
-        if (!to->addresses || !to->ports)
-            return -ENOMEM;
+        service->addresses = NULL;
+        service->ports = NULL;
+        service->shares = NULL;
+        service->probes.prefixes = NULL;
     }
-    return 0;
+    for (uint32_t i = 0; i < spec->n_services && !err; i++)
+        err = copy_arrays(&policy->services[i], &spec->services[i]);
+    return err;
 }
 
 static int collect_ids(struct policy *policy)
@@ -155,6 +174,8 @@ void policy_free(struct policy *policy)
     for (uint32_t i = 0; i < policy->n_services; i++) {
         free(policy->services[i].addresses);
         free(policy->services[i].ports);
+        free(policy->services[i].shares);
+        free(policy->services[i].probes.prefixes);
     }
     service_map_free(policy->map);
     prefix_table_free(policy->prefixes_v4);
@@ -225,4 +246,29 @@ uint32_t policy_find_tenant(const struct policy *policy, const struct address *s
     if (tenant == POLICY_NONE && service != POLICY_NONE)
         tenant = policy->services[service].tenant;
     return tenant == POLICY_NONE ? policy->default_tenant : tenant;
+}
+
+bool policy_is_probe(const struct policy *policy, uint32_t service, const struct address *source)
+{
+    const struct policy_probes *probes = &policy->services[service].probes;
+
+    for (uint32_t i = 0; i < probes->n; i++) {
+        const struct policy_network *prefix = &probes->prefixes[i];
+        struct address masked = prefix_mask(source, prefix->bits);
+
+        if (address_equal(&masked, &prefix->network) &&
+            (prefix->bits >= ADDRESS_V4_PREFIX_BITS || !address_is_v4(source)))
+            return true;
+    }
+    return false;
+}
+
+unsigned policy_share_of(const struct policy *policy, uint32_t service, uint32_t tenant)
+{
+    const struct policy_service *s = &policy->services[service];
+
+    for (uint32_t i = 0; i < s->n_shares; i++)
+        if (s->shares[i].tenant == tenant)
+            return i + 1;
+    return 0;
 }

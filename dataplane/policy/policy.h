@@ -17,27 +17,23 @@
 
 #include "dataplane/policy/address.h"
 #include "dataplane/policy/rate.h"
+#include "dataplane/policy/service.h"
 
-#define POLICY_NAME_MAX     63 /* bytes of a tenant's or service's name */
 #define POLICY_TENANTS_MAX  65536
 #define POLICY_SERVICES_MAX 4096
 #define POLICY_PREFIXES_MAX 1048576
-#define POLICY_WINDOW_MAX   16777216 /* slots */
 #define POLICY_NONE         UINT32_MAX
 
-/* Value of the work, lowest first: the order in which shedding takes it. */
-enum policy_class { CLASS_BULK, CLASS_NORMAL, CLASS_CRITICAL, CLASS_MAX };
+#define POLICY_MILLI_ERLANGS_MAX 4000000000u
+#define POLICY_ERLANGS_UNLIMITED UINT32_MAX
+
+/* As the configuration writes them. */
 const char *policy_class_name(enum policy_class c);
-
-enum policy_protocol { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
-
-/* What a slot counts. */
-enum policy_unit { UNIT_CONNECTION, UNIT_EXCHANGE };
 const char *policy_unit_name(enum policy_unit u);
-
-/* How a refused attempt is told. */
-enum policy_refusal { REFUSAL_DROP, REFUSAL_RST };
 const char *policy_refusal_name(enum policy_refusal r);
+const char *policy_turn_name(enum policy_turn t);
+const char *policy_order_name(enum policy_order o);
+const char *policy_breaker_mode_name(enum policy_breaker_mode m);
 
 struct policy_prefix {
     struct address network; /* host bits are masked by the policy, duplicates must be gone */
@@ -50,29 +46,14 @@ struct policy_tenant {
     struct quota_rate packets;  /* packets per period, outside -> inside */
     struct quota_rate bits;     /* bits per second by IP length, outside -> inside */
     uint32_t window;            /* slots; POLICY_WINDOW_MAX: no limit of its own */
+    uint32_t milli_erlangs;     /* slot-seconds a second, in thousandths; 0 blocks */
     uint32_t id;                /* index of the live state that belongs to this name */
     enum policy_class class;
     char name[POLICY_NAME_MAX + 1];
 };
 
-struct policy_ports {
-    uint16_t first, last; /* both included, host byte order */
-};
-
-struct policy_service {
-    struct address *addresses;
-    struct policy_ports *ports;
-    uint32_t n_addresses, n_ports;
-    uint32_t
-        tenant; /* index into tenants[]: who asks when no prefix matches; POLICY_NONE: default */
-    uint32_t window; /* slots; POLICY_WINDOW_MAX: no limit */
-    uint32_t id;     /* index of the live state that belongs to this name */
-    enum policy_protocol protocol;
-    enum policy_unit unit;
-    enum policy_refusal refusal;
-    struct quota_rate refuse_rate; /* answered refusals per period; the rest is dropped */
-    char name[POLICY_NAME_MAX + 1];
-};
+/* No limits; class bulk, id 0, no name. */
+struct policy_tenant policy_tenant_unlimited(void);
 
 /* What a policy is built from. tenants[default_tenant] catches whoever no prefix names. */
 struct policy_spec {
@@ -89,8 +70,8 @@ struct policy;
 /*
  * Copies `spec` into a new snapshot; the caller keeps its specification. 0, or
  *   -EINVAL  two prefixes are the same network, two services share an address, protocol and port,
- *            or an index is out of range (control/config reports these with file and line; rates
- *            are judged there, and admission blocks one that it cannot count),
+ *            or an index or a number of shares or probes is out of range (control/config reports
+ * these with file and line; rates are judged there, and admission blocks one that it cannot count),
  *   -ENOMEM.
  */
 int policy_create(const struct policy_spec *spec, struct policy **out);
@@ -119,5 +100,11 @@ bool policy_names_address(const struct policy *policy, const struct address *add
  */
 uint32_t policy_find_tenant(const struct policy *policy, const struct address *source,
                             uint32_t service);
+
+/* Does `source` belong to the health checks of a service? */
+bool policy_is_probe(const struct policy *policy, uint32_t service, const struct address *source);
+
+/* Whose part of a service's window a tenant uses: i + 1 for shares[i], 0 for everybody else. */
+unsigned policy_share_of(const struct policy *policy, uint32_t service, uint32_t tenant);
 
 #endif

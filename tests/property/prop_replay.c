@@ -198,7 +198,7 @@ static void end_silent(struct flow_table *table, struct flow *flow, void *contex
 /* 49.7 days of uptime, second by second, then flows on either side of the wrap. */
 static void flows_age_across_the_wrap(void **state)
 {
-    static const struct flow_timeouts timeouts = {3000, 60000, 30000, 2000, 1000};
+    static const struct flow_timeouts timeouts = {3000, 60000, 30000, 2000, 1000, 300000};
     struct flow_table *table = flows_start(1024);
     struct ended ended = {.timeouts = &timeouts};
     uint64_t now_ns = 1;

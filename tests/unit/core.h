@@ -49,14 +49,9 @@ static inline struct policy_prefix core_prefix(const char *network, unsigned bit
 /* No limit at all; the test sets what it is about. */
 static inline struct policy_tenant core_tenant(uint32_t id)
 {
-    struct policy_tenant t = {
-        .attempts = CORE_UNLIMITED,
-        .packets = CORE_UNLIMITED,
-        .bits = CORE_UNLIMITED,
-        .window = POLICY_WINDOW_MAX,
-        .id = id,
-    };
+    struct policy_tenant t = policy_tenant_unlimited();
 
+    t.id = id;
     snprintf(t.name, sizeof(t.name), "tenant-%u", id);
     return t;
 }
@@ -64,19 +59,14 @@ static inline struct policy_tenant core_tenant(uint32_t id)
 static inline struct policy_service core_service(uint32_t id, struct address *address,
                                                  struct policy_ports *ports)
 {
-    struct policy_service s = {
-        .addresses = address,
-        .ports = ports,
-        .n_addresses = 1,
-        .n_ports = 1,
-        .tenant = POLICY_NONE,
-        .window = POLICY_WINDOW_MAX,
-        .id = id,
-        .protocol = PROTOCOL_TCP,
-        .refusal = REFUSAL_RST,
-        .refuse_rate = CORE_UNLIMITED,
-    };
+    struct policy_service s = policy_service_unlimited();
 
+    s.addresses = address;
+    s.ports = ports;
+    s.n_addresses = 1;
+    s.n_ports = 1;
+    s.id = id;
+    s.refusal = REFUSAL_RST;
     snprintf(s.name, sizeof(s.name), "service-%u", id);
     return s;
 }

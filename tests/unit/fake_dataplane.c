@@ -119,14 +119,8 @@ static void fill_tenant_specs(struct policy_spec *policy, uint32_t n_tenants)
     struct policy_tenant *tenants = zeroed(n_tenants, sizeof(*tenants));
 
     for (uint32_t i = 0; i < n_tenants; i++) {
-        tenants[i] = (struct policy_tenant){
-            .attempts = {.unlimited = true, .period_s = 1},
-            .packets = {.unlimited = true, .period_s = 1},
-            .bits = {.unlimited = true, .period_s = 1},
-            .window = POLICY_WINDOW_MAX,
-            .id = i,
-            .class = CLASS_BULK,
-        };
+        tenants[i] = policy_tenant_unlimited();
+        tenants[i].id = i;
         snprintf(tenants[i].name, sizeof(tenants[i].name), "t%u", i);
     }
     snprintf(tenants[0].name, sizeof(tenants[0].name), "default");
@@ -135,6 +129,7 @@ static void fill_tenant_specs(struct policy_spec *policy, uint32_t n_tenants)
         .packets = {.amount = 3000, .burst = 1000, .period_s = 60},
         .bits = {.amount = 200000000, .burst = 262144, .period_s = 1},
         .window = 5,
+        .milli_erlangs = 2500,
         .id = 3,
         .class = CLASS_NORMAL,
         .name = "acme",
@@ -153,34 +148,25 @@ static void fill_service_specs(struct policy_spec *policy)
     web[0] = address_from_v4(inet_addr("10.9.0.10"));
     inet_pton(AF_INET6, "2001:db8::10", web[1].bytes);
     dns[0] = address_from_v4(inet_addr("10.9.0.53"));
-    services[0] = (struct policy_service){
-        .addresses = web,
-        .n_addresses = 2,
-        .ports = web_ports,
-        .n_ports = 2,
-        .tenant = 1,
-        .window = 62,
-        .id = 1,
-        .protocol = PROTOCOL_TCP,
-        .unit = UNIT_CONNECTION,
-        .refusal = REFUSAL_RST,
-        .refuse_rate = {.amount = 100000, .period_s = 1},
-        .name = "web",
-    };
-    services[1] = (struct policy_service){
-        .addresses = dns,
-        .n_addresses = 1,
-        .ports = dns_ports,
-        .n_ports = 1,
-        .tenant = POLICY_NONE,
-        .window = POLICY_WINDOW_MAX,
-        .id = 0,
-        .protocol = PROTOCOL_UDP,
-        .unit = UNIT_EXCHANGE,
-        .refusal = REFUSAL_DROP,
-        .refuse_rate = {.unlimited = true, .period_s = 1},
-        .name = "dns",
-    };
+    services[0] = policy_service_unlimited();
+    services[0].addresses = web;
+    services[0].n_addresses = 2;
+    services[0].ports = web_ports;
+    services[0].n_ports = 2;
+    services[0].tenant = 1;
+    services[0].window = 62;
+    services[0].id = 1;
+    services[0].refusal = REFUSAL_RST;
+    services[0].refuse_rate = (struct quota_rate){.amount = 100000, .period_s = 1};
+    snprintf(services[0].name, sizeof(services[0].name), "web");
+    services[1] = policy_service_unlimited();
+    services[1].addresses = dns;
+    services[1].n_addresses = 1;
+    services[1].ports = dns_ports;
+    services[1].n_ports = 1;
+    services[1].protocol = PROTOCOL_UDP;
+    services[1].unit = UNIT_DATAGRAM;
+    snprintf(services[1].name, sizeof(services[1].name), "dns");
     policy->services = services;
     policy->n_services = FAKE_SERVICES;
 }

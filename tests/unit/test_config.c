@@ -171,7 +171,7 @@ static void the_policy_is_read(void **state)
     assert_int_equal(web->refuse_rate.burst, 10);
     assert_int_equal(dns->id, 1);
     assert_int_equal(dns->protocol, PROTOCOL_UDP);
-    assert_int_equal(dns->unit, UNIT_EXCHANGE);
+    assert_int_equal(dns->unit, UNIT_DATAGRAM);
     assert_int_equal(dns->refusal, REFUSAL_DROP);
     assert_int_equal(dns->tenant, POLICY_NONE);
     assert_int_equal(dns->window, POLICY_WINDOW_MAX);

@@ -254,14 +254,15 @@ static void services_say_what_is_available(void **state)
     (void)state;
     config_text_refused(
         SERVICES(
-            SERVICE("a", "\"10.0.0.1\"", "tcp", "ports = [1]; unit = \"exchange\";") ",\n"     //
+            SERVICE("a", "\"10.0.0.1\"", "tcp", "ports = [1]; unit = \"datagram\";") ",\n"     //
             SERVICE("b", "\"10.0.0.2\"", "udp", "ports = [1]; unit = \"connection\";") ",\n"   //
             SERVICE("c", "\"10.0.0.3\"", "udp", "ports = [1]; refuse = \"rst\";") ",\n"        //
             SERVICE("d", "\"10.0.0.4\"", "sctp", "ports = [0, 65536];") ",\n"                  //
             SERVICE("e", "\"10.0.0.0/24\"", "tcp", "ports = (\"0\", \"9-8\", \"80-\");") ",\n" //
             SERVICE("e", "\"10.0.0.6\"", "tcp", "ports = [1]; tenant = \"acme\";")),
-        "front.conf:2: services[0].unit: \"exchange\" is not available for tcp (connection)\n"
-        "front.conf:3: services[1].unit: \"connection\" is not available for udp (exchange)\n"
+        "front.conf:2: services[0].unit: \"datagram\" is not available for tcp (connection or "
+        "exchange)\n"
+        "front.conf:3: services[1].unit: \"connection\" is not available for udp (datagram)\n"
         "front.conf:4: services[2].refuse: \"rst\" is not available for udp (drop)\n"
         "front.conf:5: services[3].protocol: \"sctp\" is not one of its words (tcp or udp)\n"
         "front.conf:5: services[3].ports[0]: 0 is out of range (1..65535)\n"

@@ -278,7 +278,7 @@ static void case_E05_clock_steps(void **state)
 
 static void expire(struct flow_table *table, struct flow *flow, void *context)
 {
-    static const struct flow_timeouts timeouts = {3000, 60000, 30000, 2000, 1000};
+    static const struct flow_timeouts timeouts = {3000, 60000, 30000, 2000, 1000, 300000};
     enum outcome outcome;
 
     (void)context;

@@ -35,6 +35,7 @@ static void describe_tenant(struct policy_tenant *tenant, uint32_t id, bool spen
                                      .packets = ample(),
                                      .bits = {.amount = AMPLE_BITS, .burst = AMPLE, .period_s = 1},
                                      .window = POLICY_WINDOW_MAX,
+                                     .milli_erlangs = POLICY_ERLANGS_UNLIMITED,
                                      .id = id,
                                      .class = CLASS_NORMAL};
     if (spent)
@@ -46,22 +47,19 @@ static struct policy *create_policy(const struct scene_plan *plan)
 {
     struct address address = frame_service();
     struct policy_ports ports = {FRAME_SERVICE_PORT, FRAME_SERVICE_PORT};
-    struct policy_service service = {.addresses = &address,
-                                     .ports = &ports,
-                                     .n_addresses = 1,
-                                     .n_ports = 1,
-                                     .tenant = POLICY_NONE,
-                                     .window = POLICY_WINDOW_MAX,
-                                     .protocol = PROTOCOL_TCP,
-                                     .refusal = REFUSAL_RST,
-                                     .refuse_rate = ample(),
-                                     .name = "service"};
+    struct policy_service service = policy_service_unlimited();
     struct policy_spec spec = {.services = &service,
                                .n_tenants = plan->tenants,
                                .n_services = 1,
                                .n_prefixes = plan->tenants};
     struct policy *policy = NULL;
 
+    service.addresses = &address;
+    service.ports = &ports;
+    service.n_addresses = service.n_ports = 1;
+    service.refusal = REFUSAL_RST;
+    service.refuse_rate = ample();
+    snprintf(service.name, sizeof(service.name), "service");
     spec.tenants = calloc(plan->tenants, sizeof(*spec.tenants));
     spec.prefixes = calloc(plan->tenants, sizeof(*spec.prefixes));
     if (spec.tenants && spec.prefixes) {
