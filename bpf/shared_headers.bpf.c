@@ -5,6 +5,7 @@
  * have no section of a program type, they only make clang generate code for what they call.
  */
 #include "dataplane/admission/bucket.h"
+#include "dataplane/admission/shed.h"
 #include "dataplane/admission/verdict.h"
 #include "dataplane/packet/parse.h"
 
@@ -15,6 +16,8 @@ bool shared_rate(struct bucket_rate *events, struct bucket_rate *bytes, uint64_t
 void shared_rebase(struct bucket *bucket, const struct bucket_rate *from,
                    const struct bucket_rate *to, uint64_t now_ns);
 uint64_t shared_look(const struct bucket *bucket, const struct bucket_rate *rate, uint64_t now_ns);
+bool shared_shed(uint64_t client_hash, uint32_t tenant, uint32_t p, uint64_t age_ns,
+                 uint32_t epoch);
 
 enum packet_kind shared_parse(const uint8_t *frame, uint32_t length, struct packet *packet)
 {
@@ -44,4 +47,9 @@ void shared_rebase(struct bucket *bucket, const struct bucket_rate *from,
 uint64_t shared_look(const struct bucket *bucket, const struct bucket_rate *rate, uint64_t now_ns)
 {
     return bucket_tokens(bucket, rate, now_ns) + bucket_wait_ns(bucket, rate, 1, now_ns);
+}
+
+bool shared_shed(uint64_t client_hash, uint32_t tenant, uint32_t p, uint64_t age_ns, uint32_t epoch)
+{
+    return shed_hits(shed_hash(client_hash, tenant, epoch), shed_decay(p, age_ns));
 }
