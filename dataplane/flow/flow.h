@@ -44,18 +44,56 @@ enum flow_state {
 struct flow {
     struct flow_key key;
     uint8_t state;     /* enum flow_state */
-    uint8_t flags;     /* FLOW_HAS_* */
+    uint8_t flags;     /* FLOW_HAS_* and the like */
     uint16_t service;  /* id; FLOW_NO_SERVICE */
     uint32_t tenant;   /* id */
     uint32_t heard_ms; /* last sign of life on the table's age clock (lifecycle.h says which) */
+    uint32_t began;    /* the attempt, or the exchange that runs or ran last; flow_time() */
+    union {
+        uint32_t slot_since; /* FLOW_HAS_SLOT: when it was taken; flow_time(). The owner's */
+        uint32_t waiter;     /* FLOW_WAITS: index of its waiter. The owner's */
+    };
+    uint8_t unit;   /* enum policy_unit, from flow_restart() */
+    uint8_t marks;  /* FLOW_IS_TIMED and the like */
+    uint16_t acked; /* low half of the sequence number up to which the service had the client's
+                       data when it last replied; of exchanges, once it has replied */
 } __attribute__((aligned(64)));
 
 #define FLOW_NO_SERVICE 0xffffu
 
+/* flags */
 #define FLOW_HAS_SLOT        0x01 /* a slot is held; cleared by the owner exactly once */
 #define FLOW_HAS_FIN_OUTSIDE 0x02
 #define FLOW_HAS_FIN_INSIDE  0x04
 #define FLOW_ASKED_OUTSIDE   0x08 /* UDP the inside started: one datagram back passes unasked */
+#define FLOW_OWES            0x10 /* TCP: data of the client passed, no byte of the reply since */
+#define FLOW_REPLIES         0x20 /* exchange: its reply has begun and has not ended */
+#define FLOW_UNHEARD         0x40 /* TCP: no byte of the service's since the SYN */
+#define FLOW_WAITS           0x80 /* its packet is held until there is a slot. The owner's */
+
+/* marks */
+#define FLOW_IS_TIMED  0x01 /* it stands in the ring of silences. The owner's */
+#define FLOW_STRAGGLES 0x02 /* closed, and the service still sends data: a client that vanished */
+#define FLOW_RETRIED   0x04 /* the SYN has been repeated */
+
+/* Time of `began` and `slot_since`: units of 2^14 ns (16 us), which come round after 19 hours. */
+#define FLOW_TICK_SHIFT 14
+
+static inline uint32_t flow_time(uint64_t now_ns)
+{
+    return (uint32_t)(now_ns >> FLOW_TICK_SHIFT);
+}
+
+static inline uint64_t flow_since_ns(uint32_t then, uint64_t now_ns)
+{
+    return (uint64_t)(uint32_t)(flow_time(now_ns) - then) << FLOW_TICK_SHIFT;
+}
+
+/* Since the attempt or exchange began. */
+static inline uint64_t flow_elapsed_ns(const struct flow *flow, uint64_t now_ns)
+{
+    return flow_since_ns(flow->began, now_ns);
+}
 
 _Static_assert(sizeof(struct flow_key) == 40,
                "no padding: the key is hashed and compared as words");
@@ -95,6 +133,11 @@ struct flow *flow_insert(struct flow_table *table, const struct flow_key *key, u
 
 /* Frees an entry; the caller has ended its slot. */
 void flow_remove(struct flow_table *table, struct flow *flow);
+
+/* A flow's number in the table, 1 .. max, and back: for whom pointers are too large. Numbers of
+ * removed flows are given to others, or name an entry in state FLOW_FREE. */
+uint32_t flow_index(const struct flow_table *table, const struct flow *flow);
+struct flow *flow_at(struct flow_table *table, uint32_t index);
 
 uint32_t flow_table_used(const struct flow_table *table);
 uint32_t flow_table_max(const struct flow_table *table);

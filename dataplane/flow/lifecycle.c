@@ -1,135 +1,334 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dataplane/flow/lifecycle.h"
 
-static const struct flow_change goes_on = {FLOW_EFFECT_NONE, OUTCOME_FINISHED};
-static const struct flow_change repeats = {FLOW_EFFECT_REPEAT, OUTCOME_FINISHED};
+static const struct flow_change goes_on = {.effect = FLOW_EFFECT_NONE};
+static const struct flow_change repeats = {.effect = FLOW_EFFECT_REPEAT};
 
-static struct flow_change end_with(struct flow *flow, enum outcome outcome, uint32_t now_ms)
+static struct flow_change ended(enum outcome outcome)
+{
+    return (struct flow_change){.effect = FLOW_EFFECT_ENDED, .outcome = (uint8_t)outcome};
+}
+
+static void clear(struct flow *flow, uint8_t flags)
+{
+    flow->flags &= (uint8_t)~flags;
+}
+
+static struct flow_change end_with(struct flow *flow, enum outcome outcome, struct flow_moment now)
 {
     flow->state = FLOW_CLOSED;
-    flow->heard_ms = now_ms;
-    return (struct flow_change){FLOW_EFFECT_ENDED, outcome};
+    clear(flow, FLOW_OWES | FLOW_REPLIES);
+    flow->heard_ms = now.age_ms;
+    return ended(outcome);
 }
 
 /* -- UDP: datagrams out answer datagrams in -- */
 
-static struct flow_change advance_udp(struct flow *flow, enum direction direction, uint32_t now_ms)
+static struct flow_change advance_udp(struct flow *flow, enum direction direction,
+                                      struct flow_moment now)
 {
+    struct flow_change change = goes_on;
+
     if (direction == DIRECTION_IN && flow->flags & FLOW_ASKED_OUTSIDE) {
-        flow->flags &= (uint8_t)~FLOW_ASKED_OUTSIDE;
+        clear(flow, FLOW_ASKED_OUTSIDE);
         return goes_on;
     }
     if (direction == DIRECTION_IN)
         return repeats; /* a retry must not prolong the life of what is never answered */
-    flow->heard_ms = now_ms;
+    flow->heard_ms = now.age_ms;
     if (flow->service == FLOW_NO_SERVICE)
         flow->flags |= FLOW_ASKED_OUTSIDE;
-    return flow->flags & FLOW_HAS_SLOT ? (struct flow_change){FLOW_EFFECT_ENDED, OUTCOME_FINISHED}
-                                       : goes_on;
+    if (flow->flags & FLOW_HAS_SLOT) {
+        change = ended(OUTCOME_FINISHED);
+        change.events = FLOW_EVENT_FIRST_BYTE;
+    }
+    return change;
 }
 
-/* -- TCP -- */
+/* -- TCP: requests and replies -- */
 
 static bool is_syn(uint8_t tcp_flags)
 {
     return (tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
 }
 
-static struct flow_change take_fin(struct flow *flow, uint8_t own, uint8_t other, uint32_t now_ms)
+/* Data of an exchange that the service had acknowledged before: sent again, or a keep-alive probe
+ * of one old byte. The halves compare as RFC 1982 numbers, within 32 KiB. */
+static bool is_old(const struct flow *flow, const struct packet *packet)
 {
-    flow->flags |= own;
-    if (flow->state == FLOW_LINGERING) /* the client had reset it, now the service closes as well */
-        return own == FLOW_HAS_FIN_INSIDE ? end_with(flow, OUTCOME_ABORTED, now_ms) : goes_on;
-    if (flow->flags & other)
-        return end_with(flow, OUTCOME_FINISHED, now_ms);
-    flow->state = FLOW_CLOSING;
-    flow->heard_ms = now_ms;
+    return flow->unit == UNIT_EXCHANGE && !(flow->flags & FLOW_UNHEARD) &&
+           (int16_t)((uint16_t)packet->tcp_seq - flow->acked) < 0;
+}
+
+/* Does data of the client ask for a reply that is not owed yet? */
+static bool begins_request(const struct flow *flow, const struct packet *packet)
+{
+    return packet->payload_bytes > 0 && !(flow->flags & (FLOW_OWES | FLOW_HAS_FIN_INSIDE)) &&
+           !is_old(flow, packet);
+}
+
+static enum flow_effect request_effect(const struct flow *flow)
+{
+    return flow->flags & FLOW_REPLIES ? FLOW_EFFECT_NEXT : FLOW_EFFECT_REQUEST;
+}
+
+static struct flow_change take_request(struct flow *flow, struct flow_moment now)
+{
+    struct flow_change change = {.effect = (uint8_t)request_effect(flow),
+                                 .outcome = OUTCOME_FINISHED};
+
+    clear(flow, FLOW_REPLIES);
+    flow->flags |= FLOW_OWES;
+    flow->heard_ms = now.age_ms;
+    if (flow->unit != UNIT_EXCHANGE)
+        return goes_on;
+    flow->began = now.tick;
+    return change;
+}
+
+static struct flow_change take_client_data(struct flow *flow, const struct packet *packet,
+                                           struct flow_moment now)
+{
+    if (begins_request(flow, packet))
+        return take_request(flow, now);
+    if (!(flow->flags & (FLOW_OWES | FLOW_REPLIES)))
+        flow->heard_ms = now.age_ms;
     return goes_on;
 }
 
-/* The client's packets. Its RST alone frees nothing yet: the work may still run. */
-static struct flow_change advance_tcp_in(struct flow *flow, uint8_t tcp_flags, uint32_t now_ms)
+static struct flow_change take_reply(struct flow *flow, const struct packet *packet)
 {
-    if (is_syn(tcp_flags)) {
-        flow->heard_ms = now_ms;
-        return repeats;
+    const uint8_t flags = flow->flags;
+    struct flow_change change = goes_on;
+
+    clear(flow, FLOW_OWES | FLOW_UNHEARD);
+    if (flow->unit != UNIT_EXCHANGE) {
+        if (flags & FLOW_UNHEARD)
+            change.events = FLOW_EVENT_FIRST_BYTE;
+        return change;
     }
+    flow->acked = (uint16_t)packet->tcp_ack;
+    if (flags & FLOW_OWES)
+        flow->flags |= FLOW_REPLIES;
+    if (flags & (FLOW_OWES | FLOW_UNHEARD))
+        change.events = FLOW_EVENT_FIRST_BYTE;
+    return change;
+}
+
+static struct flow_change take_service_data(struct flow *flow, const struct packet *packet,
+                                            struct flow_moment now)
+{
+    flow->heard_ms = now.age_ms;
+    if (packet->payload_bytes > 0 && flow->flags & (FLOW_OWES | FLOW_UNHEARD | FLOW_REPLIES))
+        return take_reply(flow, packet);
+    return goes_on;
+}
+
+/* -- TCP: opening and closing -- */
+
+/* `change` is what the data before the FIN did. */
+static struct flow_change take_fin(struct flow *flow, enum direction direction,
+                                   struct flow_change change, struct flow_moment now)
+{
+    uint8_t own = direction == DIRECTION_IN ? FLOW_HAS_FIN_OUTSIDE : FLOW_HAS_FIN_INSIDE;
+    uint8_t other = own ^ (FLOW_HAS_FIN_OUTSIDE | FLOW_HAS_FIN_INSIDE);
+    const uint8_t events = change.events;
+
+    flow->flags |= own;
+    if (flow->flags & other) {
+        change = end_with(flow, OUTCOME_FINISHED, now);
+    } else {
+        flow->state = FLOW_CLOSING;
+        flow->heard_ms = now.age_ms;
+        if (own == FLOW_HAS_FIN_INSIDE) {
+            clear(flow, FLOW_OWES | FLOW_REPLIES);
+            if (flow->unit == UNIT_EXCHANGE)
+                change = ended(OUTCOME_FINISHED);
+        }
+    }
+    change.events = events;
+    return change;
+}
+
+/* An honest client repeats its SYN after 1 and 3 s; the slot must outlast that. One extension does,
+ * where each would let a client that does not exist keep a slot for ever. */
+static struct flow_change take_repeated_syn(struct flow *flow, struct flow_moment now)
+{
+    if (flow->state == FLOW_OPENING && !(flow->marks & FLOW_RETRIED)) {
+        flow->marks |= FLOW_RETRIED;
+        flow->heard_ms = now.age_ms;
+    }
+    return repeats;
+}
+
+/* The client's packets where more can happen than data. Its RST alone frees nothing yet: the work
+ * may still run. */
+static struct flow_change advance_tcp_in(struct flow *flow, const struct packet *packet,
+                                         struct flow_moment now)
+{
+    struct flow_change change;
+
+    if (is_syn(packet->tcp_flags))
+        return take_repeated_syn(flow, now);
     if (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING)
         return goes_on;
-    if (tcp_flags & TCP_RST) {
+    if (packet->tcp_flags & TCP_RST) {
         flow->state = FLOW_LINGERING;
-        flow->heard_ms = now_ms;
+        flow->heard_ms = now.age_ms;
         return goes_on;
     }
-    if (tcp_flags & TCP_FIN)
-        return take_fin(flow, FLOW_HAS_FIN_OUTSIDE, FLOW_HAS_FIN_INSIDE, now_ms);
+    if (flow->state == FLOW_OPENING) /* nobody can have a connection to speak or close on */
+        return goes_on;
     if (flow->state == FLOW_ANSWERED)
         flow->state = FLOW_ESTABLISHED;
-    flow->heard_ms = now_ms;
+    change = take_client_data(flow, packet, now);
+    return packet->tcp_flags & TCP_FIN ? take_fin(flow, DIRECTION_IN, change, now) : change;
+}
+
+static struct flow_change take_service_reset(struct flow *flow, struct flow_moment now)
+{
+    const uint8_t flags = flow->flags;
+    bool owed = flow->state != FLOW_LINGERING &&
+                (flags & FLOW_OWES || (flags & FLOW_UNHEARD && !(flags & FLOW_HAS_FIN_OUTSIDE)));
+    struct flow_change change = end_with(flow, OUTCOME_RESET, now);
+
+    if (owed)
+        change.events = FLOW_EVENT_REPLY_FAILED;
+    return change;
+}
+
+/* A service that still sends data on a closed flow repeats it to a client that has vanished, ever
+ * more slowly. Were the flow forgotten between two of its tries, the next would look like running
+ * work. */
+static struct flow_change take_straggler(struct flow *flow, const struct packet *packet,
+                                         struct flow_moment now)
+{
+    if (packet->payload_bytes > 0) {
+        flow->marks |= FLOW_STRAGGLES;
+        flow->heard_ms = now.age_ms;
+    }
     return goes_on;
 }
 
-/* The service's packets. */
-static struct flow_change advance_tcp_out(struct flow *flow, uint8_t tcp_flags, uint32_t now_ms)
+/* Repeats of the SYN-ACK must not keep a spoofed client's slot. */
+static struct flow_change take_syn_ack(struct flow *flow, struct flow_moment now)
 {
+    if (flow->state != FLOW_OPENING)
+        return goes_on;
+    flow->state = FLOW_ANSWERED;
+    flow->heard_ms = now.age_ms;
+    return (struct flow_change){.effect = FLOW_EFFECT_NONE, .events = FLOW_EVENT_ANSWERED};
+}
+
+/* The service's packets where more can happen than data. */
+static struct flow_change advance_tcp_out(struct flow *flow, const struct packet *packet,
+                                          struct flow_moment now)
+{
+    struct flow_change change = goes_on;
+
     if (flow->state == FLOW_CLOSED)
-        return goes_on;
-    if (tcp_flags & TCP_RST)
-        return end_with(flow, OUTCOME_RESET, now_ms);
-    if (tcp_flags & TCP_FIN)
-        return take_fin(flow, FLOW_HAS_FIN_INSIDE, FLOW_HAS_FIN_OUTSIDE, now_ms);
-    if (flow->state == FLOW_LINGERING)
-        return goes_on;
-    if (tcp_flags & TCP_SYN) {
-        /* Repeats of the SYN-ACK must not keep a spoofed client's slot. */
-        if (flow->state == FLOW_OPENING) {
-            flow->state = FLOW_ANSWERED;
-            flow->heard_ms = now_ms;
-        }
-        return goes_on;
+        return take_straggler(flow, packet, now);
+    if (packet->tcp_flags & TCP_RST)
+        return take_service_reset(flow, now);
+    if (flow->state == FLOW_LINGERING) {
+        if (!(packet->tcp_flags & TCP_FIN))
+            return goes_on;
+        flow->flags |= FLOW_HAS_FIN_INSIDE;
+        return end_with(flow, OUTCOME_ABORTED, now);
     }
+    if (packet->tcp_flags & TCP_SYN)
+        return take_syn_ack(flow, now);
     if (flow->state == FLOW_OPENING)
         flow->state = FLOW_ESTABLISHED;
-    if (flow->state != FLOW_ANSWERED)
-        flow->heard_ms = now_ms;
-    return goes_on;
+    if (flow->state != FLOW_ANSWERED || packet->payload_bytes > 0)
+        change = take_service_data(flow, packet, now);
+    return packet->tcp_flags & TCP_FIN ? take_fin(flow, DIRECTION_OUT, change, now) : change;
 }
+
+/* -- packets -- */
 
 bool flow_is_attempt(const struct flow *flow, const struct packet *packet, enum direction direction)
 {
     if (direction == DIRECTION_OUT)
         return false;
     if (packet->kind == PACKET_UDP)
-        return !(flow->flags & (FLOW_HAS_SLOT | FLOW_ASKED_OUTSIDE));
+        return !(flow->flags & (FLOW_HAS_SLOT | FLOW_ASKED_OUTSIDE | FLOW_WAITS));
     return is_syn(packet->tcp_flags) &&
            (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING);
 }
 
+enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet,
+                                       enum direction direction)
+{
+    bool open = flow->state == FLOW_ANSWERED || flow->state == FLOW_ESTABLISHED ||
+                flow->state == FLOW_CLOSING;
+
+    if (direction == DIRECTION_OUT || !open || packet->tcp_flags & (TCP_SYN | TCP_RST) ||
+        !begins_request(flow, packet))
+        return FLOW_EFFECT_NONE;
+    return flow->flags & FLOW_WAITS ? FLOW_EFFECT_REPEAT : request_effect(flow);
+}
+
 struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
-                                enum direction direction, uint32_t now_ms)
+                                enum direction direction, struct flow_moment now)
 {
     if (packet->kind == PACKET_UDP)
-        return advance_udp(flow, direction, now_ms);
+        return advance_udp(flow, direction, now);
+    if (flow->state == FLOW_ESTABLISHED && !(packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST)))
+        return direction == DIRECTION_IN ? take_client_data(flow, packet, now)
+                                         : take_service_data(flow, packet, now);
     if (direction == DIRECTION_IN)
-        return advance_tcp_in(flow, packet->tcp_flags, now_ms);
-    return advance_tcp_out(flow, packet->tcp_flags, now_ms);
+        return advance_tcp_in(flow, packet, now);
+    return advance_tcp_out(flow, packet, now);
 }
 
-void flow_restart(struct flow *flow, const struct packet *packet, uint32_t now_ms)
+static void start(struct flow *flow, enum policy_unit unit, struct flow_moment now)
 {
-    flow->state = packet->kind == PACKET_UDP ? FLOW_ESTABLISHED : FLOW_OPENING;
-    flow->flags = 0;
-    flow->heard_ms = now_ms;
+    flow->unit = (uint8_t)unit;
+    flow->marks &= FLOW_IS_TIMED;
+    flow->heard_ms = now.age_ms;
+    flow->began = now.tick;
 }
 
-void flow_start_established(struct flow *flow, uint32_t now_ms)
+void flow_restart(struct flow *flow, const struct packet *packet, enum policy_unit unit,
+                  struct flow_moment now)
 {
+    start(flow, unit, now);
+    if (packet->kind == PACKET_UDP) {
+        flow->state = FLOW_ESTABLISHED;
+        flow->flags = 0;
+        return;
+    }
+    flow->state = FLOW_OPENING;
+    flow->flags = FLOW_UNHEARD;
+    if (unit == UNIT_EXCHANGE && packet->payload_bytes > 0)
+        flow->flags |= FLOW_OWES;
+}
+
+void flow_start_established(struct flow *flow, const struct packet *packet, enum policy_unit unit,
+                            struct flow_moment now)
+{
+    start(flow, unit, now);
     flow->state = FLOW_ESTABLISHED;
-    flow->flags = 0;
-    flow->heard_ms = now_ms;
+    flow->flags = unit == UNIT_EXCHANGE ? FLOW_REPLIES : 0;
+    flow->acked = (uint16_t)packet->tcp_ack;
 }
 
 /* -- ageing -- */
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A slot is not freed by age while its reply is owed: the work may be slow. */
+static uint32_t idle_ms(const struct flow *flow, const struct flow_timeouts *timeouts)
+{
+    const uint8_t owed = FLOW_HAS_SLOT | FLOW_OWES;
+
+    return (flow->flags & owed) == owed ? larger(timeouts->tcp_idle_ms, timeouts->owed_max_ms)
+                                        : timeouts->tcp_idle_ms;
+}
 
 static uint32_t silence_allowed_ms(const struct flow *flow, const struct flow_timeouts *timeouts)
 {
@@ -138,16 +337,17 @@ static uint32_t silence_allowed_ms(const struct flow *flow, const struct flow_ti
     case FLOW_ANSWERED:
         return timeouts->embryonic_ms;
     case FLOW_CLOSING:
-        return flow->flags & FLOW_HAS_FIN_INSIDE ? timeouts->fin_ms : timeouts->tcp_idle_ms;
+        return flow->flags & FLOW_HAS_FIN_INSIDE ? timeouts->fin_ms : idle_ms(flow, timeouts);
     case FLOW_LINGERING:
         return timeouts->linger_ms;
     case FLOW_CLOSED:
-        return timeouts->fin_ms;
+        return flow->marks & FLOW_STRAGGLES ? larger(timeouts->tcp_idle_ms, timeouts->fin_ms)
+                                            : timeouts->fin_ms;
     case FLOW_ESTABLISHED:
     case FLOW_FREE:
         break;
     }
-    return flow->key.tags >> 24 == PROTOCOL_UDP ? timeouts->udp_idle_ms : timeouts->tcp_idle_ms;
+    return flow->key.tags >> 24 == PROTOCOL_UDP ? timeouts->udp_idle_ms : idle_ms(flow, timeouts);
 }
 
 bool flow_expired(const struct flow *flow, const struct flow_timeouts *timeouts, uint32_t now_ms,

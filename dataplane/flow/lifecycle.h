@@ -2,14 +2,26 @@
 /*
  * What a packet does to the flow it belongs to, and when a flow has been silent too long.
  *
- * TCP (RFC 9293): a slot is held from the SYN until both sides sent FIN or the service sent RST. A
- * client's RST alone frees nothing yet, for the work may still run: the slot lingers until the
- * service confirms or `linger` passes. A repeated SYN of a flow that is opening or open is the same
- * attempt; a SYN on a closed flow is a new one. UDP: a slot is held from the first datagram to the
- * first reply; repeats before the reply are the same attempt, and do not extend its life.
+ * TCP (RFC 9293): a flow begins with the client's SYN and ends when both sides sent FIN or the
+ * service sent RST. A client's RST alone ends nothing yet, for the work may still run: the flow
+ * lingers until the service confirms or `linger` passes. A repeated SYN of a flow that is opening
+ * or open is the same attempt; a SYN on a closed flow is a new one. What a slot is held for is the
+ * service's unit:
+ *   connection  all of that;
+ *   exchange    from the first byte of a request to the end of its reply: the next request after a
+ *               byte of the reply, silence after one, or the service's FIN or RST. More data before
+ *               the reply's first byte is the same request. Seen by the direction of data alone, so
+ *               it works under TLS; data that the service had acknowledged when it replied is a
+ *               retransmission or a keep-alive probe and begins nothing;
+ *   datagram    (UDP) from the first datagram to the first reply; repeats before it are the same
+ *               attempt. A later reply passes and ends nothing.
  *
- * Pure functions of flow, packet and the table's age clock; the owner thread calls them. The caller
- * frees the slot when told so (admission_complete), which keeps this free of admission.
+ * Signs of life (`heard_ms`): any packet of an open TCP flow, but of the service alone while a
+ * reply is owed or, of an exchange, under way. Not what a client sends without an answer:
+ * datagrams, anything before the SYN-ACK, SYNs but for the first repetition.
+ *
+ * Pure functions of flow, packet and time; the owner thread calls them. The caller frees the slot
+ * when told so (admission_complete), which keeps this free of admission.
  */
 #ifndef SLUICE_FLOW_LIFECYCLE_H
 #define SLUICE_FLOW_LIFECYCLE_H
@@ -23,22 +35,41 @@
 /* Milliseconds of silence after which a flow ends. All 1 .. 86400000. */
 struct flow_timeouts {
     uint32_t embryonic_ms; /* SYN without an answer, SYN-ACK without the client's ACK */
-    uint32_t tcp_idle_ms;  /* open, or closed by the client alone: a reply may still be owed */
+    uint32_t tcp_idle_ms;  /* open, or closed by the client alone */
     uint32_t udp_idle_ms;  /* from the first unanswered datagram, else from the last one */
     uint32_t fin_ms;       /* closed by the service alone; stragglers of a closed flow */
     uint32_t linger_ms;    /* after the client's RST */
-    uint32_t owed_max_ms;  /* as long as a reply is owed, whatever the other limits say */
+    uint32_t owed_max_ms;  /* instead of a shorter tcp_idle, while a slot's reply is owed */
 };
+
+/* The present: on the table's age clock, and in flow_time(). */
+struct flow_moment {
+    uint32_t age_ms;
+    uint32_t tick;
+};
+
+static inline struct flow_moment flow_moment(uint32_t age_ms, uint64_t now_ns)
+{
+    return (struct flow_moment){age_ms, flow_time(now_ns)};
+}
 
 enum flow_effect {
-    FLOW_EFFECT_NONE,   /* goes on */
-    FLOW_EFFECT_REPEAT, /* the same attempt again: counts a packet, costs nothing */
-    FLOW_EFFECT_ENDED,  /* the work has ended: free the slot, if any, with `outcome` */
+    FLOW_EFFECT_NONE,    /* goes on */
+    FLOW_EFFECT_REPEAT,  /* the same attempt again: counts a packet, costs nothing */
+    FLOW_EFFECT_ENDED,   /* the work has ended: free the slot, if any, with `outcome`. The flow
+                            itself has ended as well if its state is FLOW_CLOSED */
+    FLOW_EFFECT_REQUEST, /* an exchange begins */
+    FLOW_EFFECT_NEXT,    /* one ended (`outcome`), the next begins at once */
 };
 
+#define FLOW_EVENT_ANSWERED     0x01 /* the service's first SYN-ACK */
+#define FLOW_EVENT_FIRST_BYTE   0x02 /* of a reply: the first on a connection, of each exchange */
+#define FLOW_EVENT_REPLY_FAILED 0x04 /* the service's RST: to a SYN, or before a byte it owed */
+
 struct flow_change {
-    enum flow_effect effect;
-    enum outcome outcome;
+    uint8_t effect;  /* enum flow_effect */
+    uint8_t outcome; /* enum outcome */
+    uint8_t events;  /* FLOW_EVENT_* */
 };
 
 /* Key of a TCP or UDP packet that travels in `direction`. */
@@ -62,15 +93,58 @@ static inline struct flow_key flow_key_of(const struct packet *packet, enum dire
 bool flow_is_attempt(const struct flow *flow, const struct packet *packet,
                      enum direction direction);
 
-/* Advances the flow by a packet that passes and is no new attempt. */
+/* Does the packet that opens a flow begin work that takes a slot? A SYN of an exchange does only
+ * with data (RFC 7413). */
+static inline bool flow_opening_takes_slot(enum policy_unit unit, const struct packet *packet)
+{
+    return unit != UNIT_EXCHANGE || packet->payload_bytes > 0;
+}
+
+enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet,
+                                       enum direction direction);
+
+/*
+ * Does this packet, no attempt, begin an exchange? To be asked before flow_advance():
+ *   NONE     no.
+ *   REQUEST  yes: ask admission, and call flow_advance() only if the packet passes. Refused or
+ *            held, the flow has not seen it.
+ *   NEXT     the same, after flow_end_exchange().
+ *   REPEAT   the flow has FLOW_WAITS: again, or more of, the request that is held. Drop it; its
+ *            sender will repeat it.
+ */
+static inline enum flow_effect flow_request(const struct flow *flow, const struct packet *packet,
+                                            enum direction direction)
+{
+    return flow->unit == UNIT_EXCHANGE ? flow_exchange_request(flow, packet, direction)
+                                       : FLOW_EFFECT_NONE;
+}
+
+/* Advances the flow by a packet that passes and is no new attempt. A request passes with the effect
+ * that flow_request() would give. */
 struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
-                                enum direction direction, uint32_t now_ms);
+                                enum direction direction, struct flow_moment now);
 
 /* (Re)starts a flow's life with the packet that opens it: a SYN or a datagram. */
-void flow_restart(struct flow *flow, const struct packet *packet, uint32_t now_ms);
+void flow_restart(struct flow *flow, const struct packet *packet, enum policy_unit unit,
+                  struct flow_moment now);
 
-/* Starts a flow that was found mid-way. */
-void flow_start_established(struct flow *flow, uint32_t now_ms);
+/* Starts a TCP flow that was found mid-way, when the service sent this packet with data: of an
+ * exchange, part of a reply. The caller takes the slot on debt. */
+void flow_start_established(struct flow *flow, const struct packet *packet, enum policy_unit unit,
+                            struct flow_moment now);
+
+/* Has the service been silent for so long after bytes of a reply that the exchange is over? Then
+ * the caller frees its slot (OUTCOME_FINISHED) and calls flow_end_exchange(). */
+static inline bool flow_silent(const struct flow *flow, uint32_t silence_ms, uint32_t now_ms)
+{
+    return flow->flags & FLOW_REPLIES && now_ms - flow->heard_ms >= silence_ms;
+}
+
+/* The exchange whose reply was under way, if any, has ended. */
+static inline void flow_end_exchange(struct flow *flow)
+{
+    flow->flags &= (uint8_t)~FLOW_REPLIES;
+}
 
 /* Has it been silent too long? Then `outcome` says what becomes of its slot. */
 bool flow_expired(const struct flow *flow, const struct flow_timeouts *timeouts, uint32_t now_ms,

@@ -284,7 +284,7 @@ static bool clear_in(struct index_line *line, uint32_t entry)
 
 void flow_remove(struct flow_table *table, struct flow *flow)
 {
-    uint32_t entry = (uint32_t)(flow - table->entries);
+    uint32_t entry = flow_index(table, flow);
     uint64_t hash = flow_hash(table, &flow->key);
     struct index_line *first = &table->lines[first_line(table, hash)];
 
@@ -293,6 +293,16 @@ void flow_remove(struct flow_table *table, struct flow *flow)
     flow->state = FLOW_FREE;
     table->freed[table->n_free++] = entry;
     set_used(table, table->used - 1);
+}
+
+uint32_t flow_index(const struct flow_table *table, const struct flow *flow)
+{
+    return (uint32_t)(flow - table->entries);
+}
+
+struct flow *flow_at(struct flow_table *table, uint32_t index)
+{
+    return &table->entries[index];
 }
 
 uint32_t flow_table_used(const struct flow_table *table)

@@ -61,7 +61,7 @@ struct burst {
     struct worker *worker;
     const struct policy *policy;
     uint64_t now_ns;
-    uint32_t now_ms; /* the flow table's age clock */
+    struct flow_moment moment; /* now, for flows */
     uint16_t n;
     uint64_t inserted; /* bits of the hashes of flows added: what was not found may be there now */
     /* stopwatch.h */

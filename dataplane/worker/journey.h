@@ -9,7 +9,7 @@
 
 /*
  * Each takes packets through every step; afterwards each one is sent, handed over or freed, and
- * counted once. The caller has set worker, policy, now_ns and now_ms. They return how many came.
+ * counted once. The caller has set worker, policy, now_ns and moment. They return how many came.
  */
 unsigned journey_run(struct burst *burst, struct lane *lane); /* from a queue */
 unsigned journey_run_handed(struct burst *burst);             /* from other workers, to be judged */

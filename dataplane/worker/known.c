@@ -32,7 +32,7 @@ void slot_free(struct worker *w, struct flow *flow, enum outcome outcome)
 /* A flow the inside started on a service's own port: no tenant, no slot, no limit. */
 static void pass_inside(struct burst *b, unsigned i)
 {
-    flow_advance(b->queries[i].flow, &b->packets[i], burst_direction(b, i), b->now_ms);
+    flow_advance(b->queries[i].flow, &b->packets[i], burst_direction(b, i), b->moment);
     step_decide(b, i, ACTION_FORWARD, PASS_INSIDE);
 }
 
@@ -59,7 +59,7 @@ void step_pass_known(struct burst *b, unsigned i)
     } else {
         admission_count_out(w->admission, slot.tenant, packet->ip_bytes);
     }
-    change = flow_advance(flow, packet, burst_direction(b, i), b->now_ms);
+    change = flow_advance(flow, packet, burst_direction(b, i), b->moment);
     if (change.effect == FLOW_EFFECT_ENDED)
         slot_free(w, flow, change.outcome);
     else if (change.effect == FLOW_EFFECT_REPEAT)

@@ -28,7 +28,7 @@
 static void set_time(struct worker *w, uint64_t now_ns)
 {
     w->burst.now_ns = now_ns;
-    w->burst.now_ms = flow_table_tick(w->flows, now_ns);
+    w->burst.moment = flow_moment(flow_table_tick(w->flows, now_ns), now_ns);
 }
 
 /* The heartbeat; in a replay also the word that everything up to this time is done. */

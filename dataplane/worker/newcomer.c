@@ -66,6 +66,11 @@ static enum reason standing_in_the_way(const struct burst *b, unsigned i)
     return flow->flags & FLOW_HAS_SLOT ? REASON_SHARE : REASON_NONE;
 }
 
+static enum policy_unit unit_of(const struct packet *packet)
+{
+    return packet->kind == PACKET_UDP ? UNIT_DATAGRAM : UNIT_CONNECTION;
+}
+
 void step_ask(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
@@ -96,7 +101,7 @@ void step_ask(struct burst *b, unsigned i)
     }
     if (!flow)
         flow = insert(b, i);
-    flow_restart(flow, &b->packets[i], b->now_ms);
+    flow_restart(flow, &b->packets[i], unit_of(&b->packets[i]), b->moment);
     slot_hold(w, flow, &slot);
     step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
 }
@@ -137,15 +142,15 @@ static void learn_from_service(struct burst *b, unsigned i)
         return;
     if (packet->kind == PACKET_UDP) {
         flow = insert(b, i);
-        flow_restart(flow, packet, b->now_ms);
+        flow_restart(flow, packet, UNIT_DATAGRAM, b->moment);
         flow->flags = FLOW_ASKED_OUTSIDE;
         return;
     }
     if ((packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN) {
-        flow_restart(insert(b, i), packet, b->now_ms);
+        flow_restart(insert(b, i), packet, UNIT_CONNECTION, b->moment);
     } else if (packet->payload_bytes > 0 && !(packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))) {
         flow = insert(b, i);
-        flow_start_established(flow, b->now_ms);
+        flow_start_established(flow, packet, UNIT_CONNECTION, b->moment);
         slot_hold(w, flow, &slot);
         admission_adopt_flow(w->admission, &slot);
         admission_count_out(w->admission, slot.tenant, packet->ip_bytes);

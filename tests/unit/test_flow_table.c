@@ -210,7 +210,7 @@ static void case_G01_full_table(void **state)
     (void)state;
     for (uint32_t n = 0; n < established; n++) {
         old[n] = flows_insert(table, n);
-        flow_start_established(old[n], 77);
+        flow_start_established(old[n], &(struct packet){0}, UNIT_CONNECTION, flow_moment(77, 0));
         old[n]->tenant = n;
     }
     for (uint32_t n = established; n < established + newcomers; n++) {
@@ -294,7 +294,8 @@ static void case_E05_a_pause_does_not_expire_flows(void **state)
     (void)state;
     flow_table_tick(table, now_ns);
     for (uint32_t n = 0; n < 256; n++)
-        flow_start_established(flows_insert(table, n), 0);
+        flow_start_established(flows_insert(table, n), &(struct packet){0}, UNIT_CONNECTION,
+                               flow_moment(0, 0));
     flow_table_tick(table, now_ns += 3600 * 1000 * NS_PER_MS);
     flow_table_sweep(table, expire, NULL);
     assert_int_equal(flow_table_used(table), 256);

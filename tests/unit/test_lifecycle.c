@@ -34,6 +34,7 @@ static const struct flow_timeouts timeouts = {
     .udp_idle_ms = 30000,
     .fin_ms = 2000,
     .linger_ms = 1000,
+    .owed_max_ms = 300000,
 };
 
 /* -- every state against every packet -- */
@@ -54,15 +55,16 @@ struct step {
 static const struct step steps[] = {
     /* The client's SYN was passed. */
     {FLOW_OPENING, 0, IN, TCP_SYN, FLOW_OPENING, 0, REPEATS, true},
-    {FLOW_OPENING, 0, IN, TCP_ACK, FLOW_OPENING, 0, GOES_ON, true},
+    {FLOW_OPENING, 0, IN, TCP_ACK, FLOW_OPENING, 0, GOES_ON, false},
     {FLOW_OPENING, 0, IN, TCP_RST, FLOW_LINGERING, 0, GOES_ON, true},
-    {FLOW_OPENING, 0, IN, TCP_FIN, FLOW_CLOSING, FIN_OUTSIDE, GOES_ON, true},
+    {FLOW_OPENING, 0, IN, TCP_FIN | TCP_ACK, FLOW_OPENING, 0, GOES_ON, false},
+    {FLOW_OPENING, 0, IN, TCP_SYN | TCP_FIN, FLOW_OPENING, 0, REPEATS, true},
     {FLOW_OPENING, 0, OUT, TCP_SYN | TCP_ACK, FLOW_ANSWERED, 0, GOES_ON, true},
     {FLOW_OPENING, 0, OUT, TCP_ACK, FLOW_ESTABLISHED, 0, GOES_ON, true},
     {FLOW_OPENING, 0, OUT, TCP_RST | TCP_ACK, FLOW_CLOSED, 0, RESET, true},
     {FLOW_OPENING, 0, OUT, TCP_FIN | TCP_ACK, FLOW_CLOSING, FIN_INSIDE, GOES_ON, true},
     /* The service's SYN-ACK was passed: only the client can prove that it exists. */
-    {FLOW_ANSWERED, 0, IN, TCP_SYN, FLOW_ANSWERED, 0, REPEATS, true},
+    {FLOW_ANSWERED, 0, IN, TCP_SYN, FLOW_ANSWERED, 0, REPEATS, false},
     {FLOW_ANSWERED, 0, IN, TCP_ACK, FLOW_ESTABLISHED, 0, GOES_ON, true},
     {FLOW_ANSWERED, 0, IN, TCP_PSH | TCP_ACK, FLOW_ESTABLISHED, 0, GOES_ON, true},
     {FLOW_ANSWERED, 0, IN, TCP_RST, FLOW_LINGERING, 0, GOES_ON, true},
@@ -73,7 +75,7 @@ static const struct step steps[] = {
     {FLOW_ANSWERED, 0, OUT, TCP_FIN | TCP_ACK, FLOW_CLOSING, FIN_INSIDE, GOES_ON, true},
     /* Open. */
     {FLOW_ESTABLISHED, 0, IN, TCP_ACK, FLOW_ESTABLISHED, 0, GOES_ON, true},
-    {FLOW_ESTABLISHED, 0, IN, TCP_SYN, FLOW_ESTABLISHED, 0, REPEATS, true},
+    {FLOW_ESTABLISHED, 0, IN, TCP_SYN, FLOW_ESTABLISHED, 0, REPEATS, false},
     {FLOW_ESTABLISHED, 0, IN, TCP_RST | TCP_ACK, FLOW_LINGERING, 0, GOES_ON, true},
     {FLOW_ESTABLISHED, 0, IN, TCP_FIN | TCP_ACK, FLOW_CLOSING, FIN_OUTSIDE, GOES_ON, true},
     {FLOW_ESTABLISHED, 0, OUT, TCP_ACK, FLOW_ESTABLISHED, 0, GOES_ON, true},
@@ -83,7 +85,7 @@ static const struct step steps[] = {
     /* The client closed its side: the reply is still owed. */
     {FLOW_CLOSING, FIN_OUTSIDE, IN, TCP_ACK, FLOW_CLOSING, FIN_OUTSIDE, GOES_ON, true},
     {FLOW_CLOSING, FIN_OUTSIDE, IN, TCP_FIN | TCP_ACK, FLOW_CLOSING, FIN_OUTSIDE, GOES_ON, true},
-    {FLOW_CLOSING, FIN_OUTSIDE, IN, TCP_SYN, FLOW_CLOSING, FIN_OUTSIDE, REPEATS, true},
+    {FLOW_CLOSING, FIN_OUTSIDE, IN, TCP_SYN, FLOW_CLOSING, FIN_OUTSIDE, REPEATS, false},
     {FLOW_CLOSING, FIN_OUTSIDE, IN, TCP_RST, FLOW_LINGERING, FIN_OUTSIDE, GOES_ON, true},
     {FLOW_CLOSING, FIN_OUTSIDE, OUT, TCP_ACK, FLOW_CLOSING, FIN_OUTSIDE, GOES_ON, true},
     {FLOW_CLOSING, FIN_OUTSIDE, OUT, TCP_RST, FLOW_CLOSED, FIN_OUTSIDE, RESET, true},
@@ -142,7 +144,8 @@ static void every_state_against_every_packet(void **state)
                                 .flags = FLOW_HAS_SLOT | s->fins,
                                 .heard_ms = THEN_MS};
 
-            if (!change_is(flow_advance(&flow, &p, s->direction, NOW_MS), s->expected) ||
+            if (!change_is(flow_advance(&flow, &p, s->direction, flow_moment(NOW_MS, 0)),
+                           s->expected) ||
                 flow.state != s->state_after || flow.flags != (FLOW_HAS_SLOT | s->fins_after) ||
                 flow.heard_ms != (s->heard ? NOW_MS : THEN_MS))
                 fail_msg("step %zu, flags %02x: state %d, flags %02x, heard %u", i, p.tcp_flags,
@@ -208,7 +211,7 @@ static struct flow opened(uint32_t now_ms)
     struct flow flow = {.key = {.tags = 6u << 24}};
     struct packet syn = tcp(TCP_SYN);
 
-    flow_restart(&flow, &syn, now_ms);
+    flow_restart(&flow, &syn, UNIT_CONNECTION, flow_moment(now_ms, 0));
     flow.flags |= FLOW_HAS_SLOT;
     return flow;
 }
@@ -220,7 +223,7 @@ static enum flow_effect advance(struct flow *flow, uint8_t flags, enum direction
     struct flow_change change;
 
     assert_false(flow_is_attempt(flow, &p, direction));
-    change = flow_advance(flow, &p, direction, now_ms);
+    change = flow_advance(flow, &p, direction, flow_moment(now_ms, 0));
     if (change.effect == FLOW_EFFECT_ENDED) {
         assert_int_not_equal(flow->flags & FLOW_HAS_SLOT, 0); /* it ends once */
         flow->flags &= (uint8_t)~FLOW_HAS_SLOT;
@@ -237,13 +240,46 @@ static void case_B01_same_syn_is_one_attempt(void **state)
     assert_int_equal(advance(&flow, TCP_SYN, IN, 1000), FLOW_EFFECT_REPEAT);
     assert_false(flow_expired(&flow, &timeouts, 2999, &outcome));
     assert_int_equal(advance(&flow, TCP_SYN, IN, 3000), FLOW_EFFECT_REPEAT);
-    assert_int_equal(flow.flags, FLOW_HAS_SLOT);
+    assert_int_equal(flow.flags, FLOW_HAS_SLOT | FLOW_UNHEARD);
+    assert_false(flow_expired(&flow, &timeouts, 3999, &outcome));
     assert_int_equal(advance(&flow, TCP_SYN | TCP_ACK, OUT, 3001), FLOW_EFFECT_NONE);
     assert_int_equal(advance(&flow, TCP_SYN, IN, 3002), FLOW_EFFECT_REPEAT);
     assert_int_equal(advance(&flow, TCP_ACK, IN, 3003), FLOW_EFFECT_NONE);
     assert_int_equal(flow.state, FLOW_ESTABLISHED);
-    assert_int_equal(flow.flags, FLOW_HAS_SLOT);
+    assert_int_equal(flow.flags, FLOW_HAS_SLOT | FLOW_UNHEARD);
     assert_false(flow_expired(&flow, &timeouts, 3003 + timeouts.tcp_idle_ms - 1, &outcome));
+}
+
+/* However often a client that is never answered repeats its SYN, its slot comes back. */
+static void repeated_syns_keep_no_slot(void **state)
+{
+    struct flow flow = opened(0);
+    enum outcome outcome;
+
+    (void)state;
+    for (uint32_t now_ms = 1000; now_ms < 4000; now_ms += 500) {
+        assert_int_equal(advance(&flow, TCP_SYN, IN, now_ms), FLOW_EFFECT_REPEAT);
+        assert_false(flow_expired(&flow, &timeouts, now_ms, &outcome));
+    }
+    assert_false(flow_expired(&flow, &timeouts, 3999, &outcome));
+    assert_true(flow_expired(&flow, &timeouts, 4000, &outcome));
+    assert_int_equal(outcome, OUTCOME_AGED);
+}
+
+/* Data and a FIN to which nobody can have been invited: the spoofer's own. */
+static void nothing_of_the_client_opens_an_unanswered_flow(void **state)
+{
+    struct flow flow = opened(0);
+    struct packet data = tcp(TCP_ACK);
+    enum outcome outcome;
+
+    (void)state;
+    data.payload_bytes = 100;
+    assert_int_equal(flow_advance(&flow, &data, IN, flow_moment(2000, 0)).effect, FLOW_EFFECT_NONE);
+    assert_int_equal(advance(&flow, TCP_FIN | TCP_ACK, IN, 2500), FLOW_EFFECT_NONE);
+    assert_int_equal(flow.state, FLOW_OPENING);
+    assert_int_equal(flow.flags, FLOW_HAS_SLOT | FLOW_UNHEARD);
+    assert_true(flow_expired(&flow, &timeouts, 3000, &outcome));
 }
 
 /* A service that repeats its SYN-ACK to a client that does not exist keeps no slot alive. */
@@ -282,6 +318,7 @@ static void case_B09_each_slot_is_freed_once(void **state)
     const struct packet syn = tcp(TCP_SYN);
 
     (void)state;
+    assert_int_equal(advance(&flow, TCP_SYN | TCP_ACK, OUT, 0), FLOW_EFFECT_NONE);
     /* FIN twice from either side, RST behind them. */
     assert_int_equal(advance(&flow, TCP_FIN | TCP_ACK, IN, 1), FLOW_EFFECT_NONE);
     assert_int_equal(advance(&flow, TCP_FIN | TCP_ACK, IN, 2), FLOW_EFFECT_NONE);
@@ -293,8 +330,8 @@ static void case_B09_each_slot_is_freed_once(void **state)
 
     /* A new life on the same entry owes nothing to the old one. */
     assert_true(flow_is_attempt(&flow, &syn, IN));
-    flow_restart(&flow, &syn, 7);
-    assert_int_equal(flow.flags, 0);
+    flow_restart(&flow, &syn, UNIT_CONNECTION, flow_moment(7, 0));
+    assert_int_equal(flow.flags, FLOW_UNHEARD);
     assert_int_equal(flow.state, FLOW_OPENING);
     assert_int_equal(flow.heard_ms, 7);
     flow.flags = FLOW_HAS_SLOT;
@@ -305,7 +342,7 @@ static void case_B09_each_slot_is_freed_once(void **state)
     flow = opened(10);
     advance(&flow, TCP_SYN | TCP_ACK, OUT, 11);
     assert_int_equal(advance(&flow, TCP_RST, IN, 12), FLOW_EFFECT_NONE);
-    assert_int_equal(flow.flags, FLOW_HAS_SLOT);
+    assert_int_not_equal(flow.flags & FLOW_HAS_SLOT, 0);
     assert_int_equal(advance(&flow, TCP_FIN, OUT, 13), FLOW_EFFECT_ENDED);
     assert_int_equal(advance(&flow, TCP_RST, OUT, 14), FLOW_EFFECT_NONE);
 }
@@ -315,7 +352,7 @@ static void found_mid_way(void **state)
     struct flow flow = {.key = {.tags = 6u << 24}, .flags = FIN_INSIDE, .state = FLOW_CLOSED};
 
     (void)state;
-    flow_start_established(&flow, 5);
+    flow_start_established(&flow, &(struct packet){0}, UNIT_CONNECTION, flow_moment(5, 0));
     assert_int_equal(flow.state, FLOW_ESTABLISHED);
     assert_int_equal(flow.flags, 0);
     assert_int_equal(flow.heard_ms, 5);
@@ -328,23 +365,23 @@ static void udp_slot_is_held_to_the_first_reply(void **state)
 
     (void)state;
     assert_true(flow_is_attempt(&flow, &udp, IN)); /* no slot: a datagram is a new exchange */
-    flow_restart(&flow, &udp, 0);
+    flow_restart(&flow, &udp, UNIT_DATAGRAM, flow_moment(0, 0));
     assert_int_equal(flow.state, FLOW_ESTABLISHED);
     flow.flags |= FLOW_HAS_SLOT;
     /* Retries are the same attempt and do not keep it alive. */
     for (uint32_t now_ms = 1000; now_ms < timeouts.udp_idle_ms; now_ms += 1000) {
         assert_false(flow_is_attempt(&flow, &udp, IN));
-        assert_true(change_is(flow_advance(&flow, &udp, IN, now_ms), REPEATS));
+        assert_true(change_is(flow_advance(&flow, &udp, IN, flow_moment(now_ms, 0)), REPEATS));
     }
     assert_int_equal(flow.heard_ms, 0);
     assert_true(flow_expired(&flow, &timeouts, timeouts.udp_idle_ms, &outcome));
     assert_int_equal(outcome, OUTCOME_AGED);
 
     assert_false(flow_is_attempt(&flow, &udp, OUT));
-    assert_true(change_is(flow_advance(&flow, &udp, OUT, 29500), FINISHED));
+    assert_true(change_is(flow_advance(&flow, &udp, OUT, flow_moment(29500, 0)), FINISHED));
     flow.flags &= (uint8_t)~FLOW_HAS_SLOT;
     /* Further replies pass and free nothing; the next datagram asks again. */
-    assert_true(change_is(flow_advance(&flow, &udp, OUT, 29600), GOES_ON));
+    assert_true(change_is(flow_advance(&flow, &udp, OUT, flow_moment(29600, 0)), GOES_ON));
     assert_int_equal(flow.heard_ms, 29600);
     assert_true(flow_is_attempt(&flow, &udp, IN));
 }
@@ -356,6 +393,8 @@ int main(void)
         cmocka_unit_test(what_asks_for_new_work),
         cmocka_unit_test(silence_allowed_in_each_state),
         cmocka_unit_test(case_B01_same_syn_is_one_attempt),
+        cmocka_unit_test(repeated_syns_keep_no_slot),
+        cmocka_unit_test(nothing_of_the_client_opens_an_unanswered_flow),
         cmocka_unit_test(unanswered_syn_ack_ages),
         cmocka_unit_test(case_B07_ecn_handshake),
         cmocka_unit_test(case_B09_each_slot_is_freed_once),

@@ -232,7 +232,7 @@ struct worker *gate_awake(uint32_t worker)
 
     w->burst.policy = dataplane_policy(gate.dp);
     w->burst.now_ns = dataplane_now_ns(gate.dp);
-    w->burst.now_ms = flow_table_tick(w->flows, w->burst.now_ns);
+    w->burst.moment = flow_moment(flow_table_tick(w->flows, w->burst.now_ns), w->burst.now_ns);
     admission_adopt(w->admission, w->burst.policy, w->burst.now_ns);
     return w;
 }

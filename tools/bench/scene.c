@@ -122,7 +122,7 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
     w->burst.worker = w;
     w->burst.policy = scene->policy;
     w->burst.now_ns = START_NS;
-    w->burst.now_ms = flow_table_tick(w->flows, START_NS);
+    w->burst.moment = flow_moment(flow_table_tick(w->flows, START_NS), START_NS);
     admission_shared_adopt(shared, scene->policy, START_NS);
     admission_adopt(w->admission, scene->policy, START_NS);
     set_lane(scene, DIRECTION_IN, &scene->rings->outside);
