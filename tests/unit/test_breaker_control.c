@@ -119,6 +119,13 @@ static void rules_change_under_way(void **state)
     close_at(&b, &rules, YEAR);
     fail_in_a_row(&b, &rules, 3, YEAR);
     assert_int_equal(breaker_view(&b, &rules, YEAR).until_ns, YEAR + 30 * S);
+    /* 27 doublings of the new first period are more than fits in 64 bits. */
+    rules.open_ns = 1ull << 40;
+    rules.open_max_ns = 1ull << 41;
+    assert_true(breaker_claim(&b, &rules, YEAR + 30 * S));
+    breaker_failure(&b, &rules, true, MID, YEAR + 30 * S);
+    assert_in_range(breaker_view(&b, &rules, YEAR).until_ns, YEAR + 30 * S + (1ull << 41),
+                    YEAR + 30 * S + (1ull << 41) + US);
     close_at(&b, &rules, 2 * YEAR);
     rules.ramp_ns = 0;
     assert_true(breaker_rules_init(&rules));
@@ -206,6 +213,7 @@ static void ratio_starts_anew_when_it_closes(void **state)
     assert_int_equal(state_at(&b, &rules, 0), BREAKER_OPEN);
     s.view = breaker_view(&b, &rules, 500 * MS);
     assert_false(sample(&s, 0, 100, 500 * MS));
+    assert_false(sample(&s, 0, 100, 600 * MS));
     close_at(&b, &rules, S); /* between two samples */
     s.view = breaker_view(&b, &rules, S);
     assert_false(sample(&s, 0, 100, S));
