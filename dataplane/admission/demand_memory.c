@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dataplane/admission/demand_memory.h"
+
+#define TICK_SHIFT 20
+#define TAG_BITS   24
+#define TRIES      8 /* a worker that lost so many races for a way gives up */
+
+_Static_assert(1ull << TICK_SHIFT == DEMAND_TICK_NS, "ticks are a shift");
+
+/* Words compare by age; 0 is empty, and older than any. */
+struct line {
+    uint64_t words[DEMAND_WAYS]; /* atomic: tick + 1 above, tag below */
+} __attribute__((aligned(64)));
+
+struct demand_memory {
+    uint64_t line_mask;
+    struct line lines[];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct line) == 64, "a question costs one cache line");
+
+size_t demand_bytes(uint32_t lines)
+{
+    return sizeof(struct demand_memory) + lines * sizeof(struct line);
+}
+
+struct demand_memory *demand_init(void *memory, uint32_t lines)
+{
+    struct demand_memory *demand = memory;
+
+    demand->line_mask = lines - 1;
+    return demand;
+}
+
+static uint64_t word_of(uint64_t hash, uint64_t now_ns)
+{
+    return ((now_ns >> TICK_SHIFT) + 1) << TAG_BITS | hash >> (64 - TAG_BITS);
+}
+
+static uint64_t first_ns_of(uint64_t word)
+{
+    return ((word >> TAG_BITS) - 1) << TICK_SHIFT;
+}
+
+/* The line's number comes from the low bits of the hash, the tag from the high ones. */
+static bool is_of(uint64_t word, uint64_t hash)
+{
+    return word != 0 && ((word ^ hash >> (64 - TAG_BITS)) & ((1u << TAG_BITS) - 1)) == 0;
+}
+
+static bool is_live(uint64_t word, uint64_t within_ns, uint64_t now_ns)
+{
+    uint64_t first_ns = first_ns_of(word);
+
+    return now_ns < first_ns || now_ns - first_ns < within_ns;
+}
+
+bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t within_ns,
+                 uint64_t now_ns, uint64_t *first_ns)
+{
+    const struct line *line = &memory->lines[hash & memory->line_mask];
+    uint64_t first = UINT64_MAX;
+
+    /* Workers that noted it at the same moment may have put it in two ways. */
+    for (unsigned i = 0; i < DEMAND_WAYS; i++) {
+        uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
+
+        if (is_of(word, hash) && is_live(word, within_ns, now_ns) && word < first)
+            first = word;
+    }
+    if (first == UINT64_MAX)
+        return false;
+    *first_ns = first_ns_of(first);
+    return true;
+}
+
+void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns, uint64_t now_ns)
+{
+    struct line *line = &memory->lines[hash & memory->line_mask];
+
+    for (unsigned try = 0; try < TRIES; try++) {
+        uint64_t *way = line->words, oldest = UINT64_MAX;
+
+        for (unsigned i = 0; i < DEMAND_WAYS; i++) {
+            uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
+
+            if (is_of(word, hash)) {
+                if (is_live(word, within_ns, now_ns))
+                    return;
+                oldest = word; /* its own, of work given up: no other need go for it */
+                way = &line->words[i];
+                break;
+            }
+            if (word < oldest) {
+                oldest = word;
+                way = &line->words[i];
+            }
+        }
+        if (__atomic_compare_exchange_n(way, &oldest, word_of(hash, now_ns), false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+void demand_forget(struct demand_memory *memory, uint64_t hash)
+{
+    struct line *line = &memory->lines[hash & memory->line_mask];
+
+    for (unsigned i = 0; i < DEMAND_WAYS; i++) {
+        uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
+
+        /* Where another worker has put something else meanwhile, that stays. */
+        if (is_of(word, hash))
+            __atomic_compare_exchange_n(&line->words[i], &word, 0, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED);
+    }
+}
