@@ -123,6 +123,7 @@ struct policy_service {
      * after admit_over_ns. POLICY_PPM: no ramp. */
     uint32_t admit_ppm;
     uint64_t admit_over_ns;
+    uint32_t admit_orders; /* changes with each order: the ramp then begins anew */
     char name[POLICY_NAME_MAX + 1];
 };
 

@@ -281,6 +281,112 @@ static void indices_out_of_range_are_rejected(void **state)
     policy_free(create(&d));
 }
 
+static bool probes(const struct policy *policy, uint32_t service, const char *source)
+{
+    struct address a = core_address(source);
+
+    return policy_is_probe(policy, service, &a);
+}
+
+static void probes_are_known_by_their_source(void **state)
+{
+    struct policy_network checks[] = {{core_address("10.0.0.77"), 120},
+                                      {core_address("fd00:5::1"), 32},
+                                      {core_address("10.2.0.1"), 128}};
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.services[1].probes.prefixes = checks;
+    d.services[1].probes.n = 3;
+    policy = create(&d);
+    memset(checks, 0, sizeof(checks)); /* the policy has its own */
+    assert_true(probes(policy, 1, "10.0.0.0"));
+    assert_true(probes(policy, 1, "10.0.0.255"));
+    assert_false(probes(policy, 1, "10.0.1.0"));
+    assert_true(probes(policy, 1, "fd00:5:ffff::2"));
+    assert_false(probes(policy, 1, "fd00:4:ffff::2"));
+    assert_true(probes(policy, 1, "10.2.0.1"));
+    assert_false(probes(policy, 1, "10.2.0.0"));
+    assert_false(probes(policy, 0, "10.0.0.1"));
+    policy_free(policy);
+}
+
+/* As with tenants: a prefix of IPv6 says nothing about IPv4. */
+static void all_of_ipv6_is_not_ipv4(void **state)
+{
+    struct policy_network all = {core_address("::"), 0}, v4 = {core_address("0.0.0.0"), 96};
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.services[0].probes.prefixes = &all;
+    d.services[0].probes.n = 1;
+    d.services[1].probes.prefixes = &v4;
+    d.services[1].probes.n = 1;
+    policy = create(&d);
+    assert_true(probes(policy, 0, "fd01::1"));
+    assert_false(probes(policy, 0, "10.0.0.1"));
+    assert_false(probes(policy, 1, "fd01::1"));
+    assert_true(probes(policy, 1, "10.0.0.1"));
+    policy_free(policy);
+}
+
+static void shares_belong_to_their_tenants(void **state)
+{
+    struct policy_share shares[] = {{.tenant = 2, .guaranteed = 8}, {.tenant = 0}};
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.services[0].shares = shares;
+    d.services[0].n_shares = 2;
+    policy = create(&d);
+    memset(shares, 0xff, sizeof(shares));
+    assert_int_equal(policy_share_of(policy, 0, 2), 1);
+    assert_int_equal(policy_share_of(policy, 0, 0), 2);
+    assert_int_equal(policy_share_of(policy, 0, 1), 0);
+    assert_int_equal(policy_share_of(policy, 1, 2), 0);
+    assert_int_equal(policy_service(policy, 0)->shares[0].guaranteed, 8);
+    policy_free(policy);
+}
+
+static void rejected(const struct draft *d)
+{
+    struct policy *policy = NULL;
+
+    assert_int_equal(policy_create(&d->spec, &policy), -EINVAL);
+    assert_null(policy);
+}
+
+static void shares_and_probes_out_of_range_are_rejected(void **state)
+{
+    struct policy_share shares[POLICY_SHARES_MAX + 1] = {0};
+    struct policy_network checks[POLICY_PROBES_MAX + 1] = {0};
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.services[1].shares = shares;
+    d.services[1].probes.prefixes = checks;
+    d.services[1].n_shares = POLICY_SHARES_MAX + 1;
+    rejected(&d);
+    d.services[1].n_shares = POLICY_SHARES_MAX;
+    policy_free(create(&d));
+    shares[POLICY_SHARES_MAX - 1].tenant = TENANTS;
+    rejected(&d);
+    d.services[1].n_shares = 0;
+    d.services[1].probes.n = POLICY_PROBES_MAX + 1;
+    rejected(&d);
+    d.services[1].probes.n = POLICY_PROBES_MAX;
+    policy_free(create(&d));
+    checks[0].bits = 129;
+    rejected(&d);
+}
+
 static void names_of_words(void **state)
 {
     (void)state;
@@ -289,6 +395,16 @@ static void names_of_words(void **state)
     assert_string_equal(policy_class_name(CLASS_CRITICAL), "critical");
     assert_string_equal(policy_unit_name(UNIT_CONNECTION), "connection");
     assert_string_equal(policy_unit_name(UNIT_EXCHANGE), "exchange");
+    assert_string_equal(policy_unit_name(UNIT_DATAGRAM), "datagram");
+    assert_string_equal(policy_turn_name(TURN_RST), "rst");
+    assert_string_equal(policy_turn_name(TURN_HTTP), "http");
+    assert_string_equal(policy_turn_name(TURN_PASS), "pass");
+    assert_string_equal(policy_order_name(ORDER_FIFO), "fifo");
+    assert_string_equal(policy_order_name(ORDER_ADAPTIVE), "adaptive");
+    assert_string_equal(policy_order_name(ORDER_DEADLINE), "deadline");
+    assert_string_equal(policy_breaker_mode_name(BREAKER_AUTO), "auto");
+    assert_string_equal(policy_breaker_mode_name(BREAKER_OPEN), "open");
+    assert_string_equal(policy_breaker_mode_name(BREAKER_CLOSED), "closed");
     assert_string_equal(policy_refusal_name(REFUSAL_RST), "rst");
     assert_string_equal(policy_refusal_name(REFUSAL_DROP), "drop");
 }
@@ -304,6 +420,10 @@ int main(void)
         cmocka_unit_test(case_H05_each_version_has_its_own_zero_prefix),
         cmocka_unit_test(case_H05_same_prefix_in_two_tenants),
         cmocka_unit_test(indices_out_of_range_are_rejected),
+        cmocka_unit_test(probes_are_known_by_their_source),
+        cmocka_unit_test(all_of_ipv6_is_not_ipv4),
+        cmocka_unit_test(shares_belong_to_their_tenants),
+        cmocka_unit_test(shares_and_probes_out_of_range_are_rejected),
         cmocka_unit_test(names_of_words),
     };
 
