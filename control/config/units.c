@@ -176,6 +176,14 @@ enum units_result units_duration(const char *text, uint64_t *duration_ns)
     return read_scaled(text, durations, duration_ns);
 }
 
+enum units_result units_decimal(const char *text, uint32_t scale, uint64_t *value)
+{
+    struct decimal number;
+    const char *rest = read_decimal(text, &number);
+
+    return rest && !*rest ? times(&number, scale, value) : UNITS_SYNTAX;
+}
+
 enum units_result units_integer(const char *text, uint64_t *value)
 {
     struct decimal number;

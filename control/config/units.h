@@ -34,6 +34,9 @@ enum units_result units_bit_rate(const char *text, struct quota_rate *rate);
 enum units_result units_bytes(const char *text, uint64_t *bytes);
 enum units_result units_duration(const char *text, uint64_t *duration_ns);
 
+/* A decimal without a unit, times `scale`: "0.98" and 1000000 are 980000. */
+enum units_result units_decimal(const char *text, uint32_t scale, uint64_t *value);
+
 /* Digits only. */
 enum units_result units_integer(const char *text, uint64_t *value);
 

@@ -161,6 +161,24 @@ static void durations_are_nanoseconds(void **state)
     assert_int_equal(units_duration("2", &duration_ns), UNITS_BARE);
 }
 
+static void decimals_are_scaled_exactly(void **state)
+{
+    uint64_t value = 7;
+
+    (void)state;
+    assert_int_equal(units_decimal("x", 1000, &value), UNITS_SYNTAX);
+    assert_int_equal(units_decimal("1s", 1000, &value), UNITS_SYNTAX);
+    assert_int_equal(units_decimal("1e3", 1000, &value), UNITS_SYNTAX);
+    assert_int_equal(units_decimal(".5", 1000, &value), UNITS_SYNTAX);
+    assert_int_equal(units_decimal("0.0005", 1000, &value), UNITS_INEXACT);
+    assert_int_equal(units_decimal("18446744073709551616", 1, &value), UNITS_RANGE);
+    assert_int_equal(value, 7);
+    assert_int_equal(units_decimal("0.98", 1000000, &value), UNITS_OK);
+    assert_int_equal(value, 980000);
+    assert_int_equal(units_decimal("2.5000000", 1000, &value), UNITS_OK);
+    assert_int_equal(value, 2500);
+}
+
 static void integers_are_digits(void **state)
 {
     uint64_t value = 1;
@@ -186,6 +204,7 @@ int main(void)
         cmocka_unit_test(bit_rates_are_whole_bytes),
         cmocka_unit_test(sizes_are_binary),
         cmocka_unit_test(durations_are_nanoseconds),
+        cmocka_unit_test(decimals_are_scaled_exactly),
         cmocka_unit_test(integers_are_digits),
     };
 
