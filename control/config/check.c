@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +118,55 @@ static void check_service_tenants(struct reader *r)
     }
 }
 
+/* Element i of the setting is shares[i]. */
+static void check_shares_of(struct reader *r, const config_setting_t *setting,
+                            struct policy_service *service)
+{
+    const struct policy_spec *spec = &r->settings->policy;
+    char quoted[LIMITS_QUOTED_MAX];
+
+    for (uint32_t i = 0; i < service->n_shares; i++) {
+        const config_setting_t *group = config_setting_get_elem(setting, i);
+        const config_setting_t *name = service_member(group, "tenant", NULL);
+        const char *text = name ? config_setting_get_string(name) : NULL;
+        uint32_t tenant = text ? find_tenant(spec, text) : POLICY_NONE;
+
+        if (text && tenant == POLICY_NONE)
+            refuse(r, name, "", "no tenant is named %s", limits_quote(text, quoted));
+        for (uint32_t j = 0; j < i && tenant != POLICY_NONE; j++)
+            if (service->shares[j].tenant == tenant)
+                refuse(r, name, "", "%s has a share already, [%u]", limits_quote(text, quoted), j);
+        service->shares[i].tenant = tenant;
+    }
+}
+
+static void check_shares(struct reader *r)
+{
+    struct policy_spec *spec = &r->settings->policy;
+
+    for (uint32_t i = 0; i < spec->n_services && r->places.tenants; i++)
+        if (r->places.service_shares[i])
+            check_shares_of(r, r->places.service_shares[i], &spec->services[i]);
+}
+
+/* Room for twice what the file asks for, so that a service can be given more while it runs. */
+static void check_places(struct reader *r)
+{
+    uint64_t places = limits_waiting_places(&r->settings->policy);
+    char path[SCAN_PATH_MAX];
+
+    if (places > DATAPLANE_WAITING_MAX)
+        report_error(r->report, r->places.services->line, path_of(r, r->places.services, path),
+                     "%" PRIu64 " waiting places in all, at most %u are possible", places,
+                     DATAPLANE_WAITING_MAX);
+    places *= 2;
+    if (places < DATAPLANE_WAITING_MIN)
+        places = DATAPLANE_WAITING_MIN;
+    if (places > DATAPLANE_WAITING_MAX)
+        places = DATAPLANE_WAITING_MAX;
+    r->settings->dataplane.waiting_max = (uint32_t)places;
+}
+
 /* A device by its name, the part before its arguments: EAL takes each name once. */
 struct device {
     const char *text;
@@ -212,5 +262,7 @@ void check_all(struct reader *r)
     check_prefixes(r);
     check_service_names(r);
     check_service_tenants(r);
+    check_shares(r);
+    check_places(r);
     check_overlaps(r);
 }

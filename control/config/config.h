@@ -67,8 +67,25 @@ void config_free(struct settings *settings);
 struct config_refusal {
     char why[256];
     char range[128];
+    const char *key; /* the part that does not fit, where that is not what was assigned */
 };
 int config_set_tenant(struct policy_tenant *tenant, const char *assignment,
                       struct config_refusal *refusal);
+
+/*
+ * The same for `set service`: window, connections, capacity, deadline, wait.places, wait.age,
+ * shed.ceiling, breaker (auto, open, closed) and admit ("10% over 60s" or "10%/60s"; "100%": all).
+ * A window takes the connections along where they were its default.
+ */
+int config_set_service(struct policy_service *service, const char *assignment,
+                       struct config_refusal *refusal);
+
+/*
+ * Can services[index] become `service`: do its reserve and shares still fit the window, and its
+ * waiting places what was made at the start (settings->dataplane.waiting_max, less the others')?
+ * 0, or -EINVAL with the part that does not fit in `refusal->key`.
+ */
+int config_fit_service(const struct settings *settings, uint32_t index,
+                       const struct policy_service *service, struct config_refusal *refusal);
 
 #endif

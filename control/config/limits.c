@@ -129,19 +129,19 @@ bool limits_burst_bytes(const char *text, struct quota_rate *rate, struct config
     return false;
 }
 
-void limits_window_range(char *range, size_t size)
+void limits_count_range(const char *of, char *range, size_t size)
 {
-    snprintf(range, size, "0..%d slots or \"unlimited\"", POLICY_WINDOW_MAX);
+    snprintf(range, size, "0..%d %s or \"unlimited\"", POLICY_WINDOW_MAX, of);
 }
 
-bool limits_window(int64_t value, uint32_t *slots, struct config_refusal *no)
+bool limits_count(int64_t value, const char *of, uint32_t *count, struct config_refusal *no)
 {
     if (value >= 0 && value <= POLICY_WINDOW_MAX) {
-        *slots = (uint32_t)value;
+        *count = (uint32_t)value;
         return true;
     }
     snprintf(no->why, sizeof(no->why), "%" PRId64 " is out of range", value);
-    limits_window_range(no->range, sizeof(no->range));
+    limits_count_range(of, no->range, sizeof(no->range));
     return false;
 }
 

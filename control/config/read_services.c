@@ -8,16 +8,9 @@
 #define PORTS_MAX           1024
 #define REFUSE_RATE_DEFAULT 100000u
 
-/* What depends on the protocol waits until the group is read. */
-struct service_draft {
-    struct policy_service *service;
-    bool has_protocol;
-    const config_setting_t *unit, *refuse;
-};
-
 static void read_service_name(struct reader *r, const config_setting_t *setting, void *target)
 {
-    struct policy_service *service = ((struct service_draft *)target)->service;
+    struct policy_service *service = target;
 
     if (read_name(r, setting, service->name))
         r->places.service_names[service->id] = node_of(setting);
@@ -26,7 +19,7 @@ static void read_service_name(struct reader *r, const config_setting_t *setting,
 static void read_addresses(struct reader *r, const config_setting_t *setting, void *target)
 {
     static const char range[] = "one IPv4 or IPv6 address each";
-    struct policy_service *service = ((struct service_draft *)target)->service;
+    struct policy_service *service = target;
     int n = read_elements(r, setting, true, 1, ADDRESSES_MAX);
 
     if (n > 0)
@@ -48,13 +41,11 @@ static void read_addresses(struct reader *r, const config_setting_t *setting, vo
 static void read_protocol(struct reader *r, const config_setting_t *setting, void *target)
 {
     static const char *const words[] = {"tcp", "udp", NULL};
-    struct service_draft *draft = target;
+    struct policy_service *service = target;
     int i;
 
-    if (!read_word(r, setting, words, &i))
-        return;
-    draft->service->protocol = i ? PROTOCOL_UDP : PROTOCOL_TCP;
-    draft->has_protocol = true;
+    if (read_word(r, setting, words, &i))
+        service->protocol = i ? PROTOCOL_UDP : PROTOCOL_TCP;
 }
 
 /* One to five digits, 1..65535; returns what follows, or NULL. */
@@ -104,7 +95,7 @@ static bool read_port(struct reader *r, const config_setting_t *setting, struct 
 
 static void read_ports(struct reader *r, const config_setting_t *setting, void *target)
 {
-    struct policy_service *service = ((struct service_draft *)target)->service;
+    struct policy_service *service = target;
     int n = read_elements(r, setting, true, 1, PORTS_MAX);
 
     r->places.service_ports[service->id] = node_of(setting);
@@ -119,67 +110,100 @@ static void read_ports(struct reader *r, const config_setting_t *setting, void *
 /* Resolved by the checks, when every tenant is known. */
 static void note_tenant(struct reader *r, const config_setting_t *setting, void *target)
 {
-    struct policy_service *service = ((struct service_draft *)target)->service;
+    struct policy_service *service = target;
 
     if (read_string(r, setting, "the name of a tenant"))
         r->places.service_tenants[service->id] = setting;
 }
 
-static void note_unit(struct reader *r, const config_setting_t *setting, void *target)
+/* What depends on the protocol waits until the group is read. */
+static void leave(struct reader *r, const config_setting_t *setting, void *target)
 {
     (void)r;
-    ((struct service_draft *)target)->unit = setting;
-}
-
-static void note_refuse(struct reader *r, const config_setting_t *setting, void *target)
-{
-    (void)r;
-    ((struct service_draft *)target)->refuse = setting;
+    (void)setting;
+    (void)target;
 }
 
 static void read_service_window(struct reader *r, const config_setting_t *setting, void *target)
 {
-    read_window(r, setting, &((struct service_draft *)target)->service->window);
+    read_count(r, setting, "slots", &((struct policy_service *)target)->window);
+}
+
+static void read_connections(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_count(r, setting, "connections", &((struct policy_service *)target)->connections);
+}
+
+static void read_capacity(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_limited_rate(r, setting, limits_capacity, &((struct policy_service *)target)->capacity);
+}
+
+static void read_deadline(struct reader *r, const config_setting_t *setting, void *target)
+{
+    const char *text = read_string(r, setting, "such as 1s, or \"none\"");
+    struct policy_service *service = target;
+    struct config_refusal no;
+
+    if (text && !limits_deadline(text, &service->deadline_ns, &no))
+        refuse(r, setting, no.range, "%s", no.why);
+}
+
+static void read_turn(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const char *const words[] = {"rst", "http", "pass", NULL};
+    struct policy_service *service = target;
+    int i;
+
+    if (read_word(r, setting, words, &i))
+        service->turn = (enum policy_turn[]){TURN_RST, TURN_HTTP, TURN_PASS}[i];
+}
+
+static void read_silence(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const struct duration_limits limits = {1000000, 60000000000, 1, "1ms..1min"};
+
+    read_duration(r, setting, &limits, &((struct policy_service *)target)->silence_ns);
 }
 
 static void read_refuse_rate(struct reader *r, const config_setting_t *setting, void *target)
 {
-    struct quota_rate *rate = &((struct service_draft *)target)->service->refuse_rate;
+    struct quota_rate *rate = &((struct policy_service *)target)->refuse_rate;
 
     if (read_rate(r, setting, rate))
         rate->burst = rate->amount ? limits_default_burst(rate, 1) : 0;
 }
 
-static void settle_unit(struct reader *r, struct service_draft *draft)
+static void settle_unit(struct reader *r, const config_setting_t *setting,
+                        struct policy_service *service)
 {
     static const char *const words[] = {"connection", "exchange", "datagram", NULL};
     static const enum policy_unit units[] = {UNIT_CONNECTION, UNIT_EXCHANGE, UNIT_DATAGRAM};
-    struct policy_service *service = draft->service;
     bool tcp = service->protocol == PROTOCOL_TCP;
     int i;
 
     service->unit = tcp ? UNIT_CONNECTION : UNIT_DATAGRAM;
-    if (!draft->unit || !read_word(r, draft->unit, words, &i))
+    if (!setting || !read_word(r, setting, words, &i))
         return;
     if ((units[i] == UNIT_DATAGRAM) == tcp)
-        refuse(r, draft->unit, tcp ? "connection or exchange" : "datagram",
+        refuse(r, setting, tcp ? "connection or exchange" : "datagram",
                "\"%s\" is not available for %s", words[i], tcp ? "tcp" : "udp");
     else
         service->unit = units[i];
 }
 
-static void settle_refuse(struct reader *r, struct service_draft *draft)
+static void settle_refuse(struct reader *r, const config_setting_t *setting,
+                          struct policy_service *service)
 {
     static const char *const words[] = {"drop", "rst", NULL};
-    struct policy_service *service = draft->service;
     bool tcp = service->protocol == PROTOCOL_TCP;
     int i;
 
     service->refusal = tcp ? REFUSAL_RST : REFUSAL_DROP;
-    if (!draft->refuse || !read_word(r, draft->refuse, words, &i))
+    if (!setting || !read_word(r, setting, words, &i))
         return;
     if (i && !tcp)
-        refuse(r, draft->refuse, "drop", "\"rst\" is not available for udp");
+        refuse(r, setting, "drop", "\"rst\" is not available for udp");
     else
         service->refusal = i ? REFUSAL_RST : REFUSAL_DROP;
 }
@@ -188,19 +212,36 @@ static void read_service(struct reader *r, const config_setting_t *group,
                          struct policy_service *service)
 {
     static const struct key keys[] = {
-        {"name", read_service_name, true},        {"addresses", read_addresses, true},
-        {"protocol", read_protocol, true},        {"ports", read_ports, true},
-        {"tenant", note_tenant, false},           {"unit", note_unit, false},
-        {"window", read_service_window, false},   {"refuse", note_refuse, false},
+        {"name", read_service_name, true},
+        {"addresses", read_addresses, true},
+        {"protocol", read_protocol, true},
+        {"ports", read_ports, true},
+        {"tenant", note_tenant, false},
+        {"unit", leave, false},
+        {"window", read_service_window, false},
+        {"connections", read_connections, false},
+        {"capacity", read_capacity, false},
+        {"deadline", read_deadline, false},
+        {"wait", read_wait, false},
+        {"reserve", read_reserve, false},
+        {"shares", read_shares, false},
+        {"shed", read_shed, false},
+        {"breaker", read_breaker, false},
+        {"probes", read_probes, false},
+        {"turn", read_turn, false},
+        {"silence", read_silence, false},
+        {"slo", read_slo, false},
+        {"refuse", leave, false},
         {"refuse_rate", read_refuse_rate, false},
     };
-    struct service_draft draft = {.service = service};
 
-    READ_GROUP(r, group, keys, &draft);
-    if (!draft.has_protocol)
+    READ_GROUP(r, group, keys, service);
+    if (!service->protocol)
         return;
-    settle_unit(r, &draft);
-    settle_refuse(r, &draft);
+    settle_unit(r, service_member(group, "unit", NULL), service);
+    settle_refuse(r, service_member(group, "refuse", NULL), service);
+    settle_overload(group, service);
+    check_service(r, group, service);
 }
 
 void read_services(struct reader *r, const config_setting_t *setting, void *target)
@@ -216,6 +257,7 @@ void read_services(struct reader *r, const config_setting_t *setting, void *targ
     places->service_names = reader_alloc(r, (size_t)n, sizeof(*places->service_names));
     places->service_ports = reader_alloc(r, (size_t)n, sizeof(*places->service_ports));
     places->service_tenants = reader_alloc(r, (size_t)n, sizeof(*places->service_tenants));
+    places->service_shares = reader_alloc(r, (size_t)n, sizeof(*places->service_shares));
     if (r->out_of_memory)
         return;
     places->services = node_of(setting);
@@ -223,6 +265,7 @@ void read_services(struct reader *r, const config_setting_t *setting, void *targ
         struct policy_service *service = &spec->services[i];
 
         *service = policy_service_unlimited();
+        service->protocol = (enum policy_protocol)0; /* until it is read */
         service->id = (uint32_t)i;
         service->refuse_rate = (struct quota_rate){.amount = REFUSE_RATE_DEFAULT, .period_s = 1};
         service->refuse_rate.burst = limits_default_burst(&service->refuse_rate, 1);

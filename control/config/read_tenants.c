@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The section about who asks: tenants, their prefixes and quotas. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "control/config/address_text.h"
 #include "control/config/limits.h"
@@ -77,12 +78,24 @@ static void settle_burst_bytes(struct reader *r, const config_setting_t *setting
              rate->burst, LIMITS_FULL_PACKET_BYTES);
 }
 
+static void read_erlangs(struct reader *r, const config_setting_t *setting, void *target)
+{
+    uint32_t *milli_erlangs = &((struct quota_draft *)target)->tenant->milli_erlangs;
+
+    if (node_of(setting)->kind == SCAN_STRING &&
+        !strcmp(config_setting_get_string(setting), "unlimited"))
+        *milli_erlangs = POLICY_ERLANGS_UNLIMITED;
+    else
+        read_decimal(r, setting, &limits_erlangs, milli_erlangs);
+}
+
 static void read_quota(struct reader *r, const config_setting_t *setting, void *target)
 {
     static const struct key keys[] = {
         {"attempts", read_attempts, false}, {"attempts_burst", note_attempts_burst, false},
         {"packets", read_packets, false},   {"packets_burst", note_packets_burst, false},
         {"bits", read_bits, false},         {"bits_burst", note_bits_burst, false},
+        {"erlangs", read_erlangs, false},
     };
     struct policy_tenant *tenant = target;
     struct quota_draft draft = {.tenant = tenant};
@@ -146,7 +159,7 @@ static void read_class(struct reader *r, const config_setting_t *setting, void *
 
 static void read_tenant_window(struct reader *r, const config_setting_t *setting, void *target)
 {
-    read_window(r, setting, &((struct policy_tenant *)target)->window);
+    read_count(r, setting, "slots", &((struct policy_tenant *)target)->window);
 }
 
 /* Room for every prefix of the file; false when there are too many or there is no memory. */

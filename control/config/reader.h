@@ -12,6 +12,7 @@
 
 #include "control/config/arena.h"
 #include "control/config/config.h"
+#include "control/config/limits.h"
 #include "control/config/report.h"
 #include "control/config/scan.h"
 
@@ -26,6 +27,7 @@ struct places {
     const struct scan_node **service_names;
     const struct scan_node **service_ports;
     const config_setting_t **service_tenants; /* NULL: none given */
+    const config_setting_t **service_shares;
 };
 
 struct reader {
@@ -80,14 +82,17 @@ bool read_rate(struct reader *r, const config_setting_t *setting, struct quota_r
 bool read_bit_rate(struct reader *r, const config_setting_t *setting, struct quota_rate *rate);
 bool read_burst(struct reader *r, const config_setting_t *setting, struct quota_rate *rate);
 bool read_burst_bytes(struct reader *r, const config_setting_t *setting, struct quota_rate *rate);
-bool read_window(struct reader *r, const config_setting_t *setting, uint32_t *slots);
-/* Whole multiples of `step_ns` from min_ns to max_ns; `range` says so in words. */
-struct duration_limits {
-    uint64_t min_ns, max_ns, step_ns;
-    const char *range;
-};
+/* A rate as one of the functions of limits.h judges it. */
+typedef bool rate_limits(const char *text, struct quota_rate *rate, struct config_refusal *no);
+bool read_limited_rate(struct reader *r, const config_setting_t *setting, rate_limits *limits,
+                       struct quota_rate *rate);
+/* Slots or connections, as `of` says, or "unlimited". */
+bool read_count(struct reader *r, const config_setting_t *setting, const char *of, uint32_t *count);
 bool read_duration(struct reader *r, const config_setting_t *setting,
                    const struct duration_limits *limits, uint64_t *duration_ns);
+/* An integer or a float without an exponent, read exactly. */
+bool read_decimal(struct reader *r, const config_setting_t *setting,
+                  const struct decimal_limits *limits, uint32_t *value);
 /* The number of elements, or -1: not a list (or, with `array`, an array), too few or too many. */
 int read_elements(struct reader *r, const config_setting_t *setting, bool array, int min, int max);
 
@@ -97,7 +102,24 @@ void *reader_alloc(struct reader *r, size_t n, size_t size);
 void read_root(struct reader *r, const config_setting_t *root);
 void read_tenants(struct reader *r, const config_setting_t *setting, void *target);
 void read_services(struct reader *r, const config_setting_t *setting, void *target);
+/* The groups of a service that say what becomes of work beyond its capacity; the target is the
+ * struct policy_service. */
+void read_wait(struct reader *r, const config_setting_t *setting, void *target);
+void read_reserve(struct reader *r, const config_setting_t *setting, void *target);
+void read_shed(struct reader *r, const config_setting_t *setting, void *target);
+void read_breaker(struct reader *r, const config_setting_t *setting, void *target);
+void read_probes(struct reader *r, const config_setting_t *setting, void *target);
+void read_slo(struct reader *r, const config_setting_t *setting, void *target);
+void read_shares(struct reader *r, const config_setting_t *setting, void *target);
+/* What the group of a service leaves out and other parts of it decide. */
+void settle_overload(const config_setting_t *group, struct policy_service *service);
 
+/* The setting OUTER or OUTER.INNER of a service (`inner` may be NULL), or NULL: not given. */
+const config_setting_t *service_member(const config_setting_t *group, const char *outer,
+                                       const char *inner);
+/* What does not fit together within one service. */
+void check_service(struct reader *r, const config_setting_t *group,
+                   const struct policy_service *service);
 /* What only shows when everything is read: names, prefixes, devices and services that collide. */
 void check_all(struct reader *r);
 void check_overlaps(struct reader *r);

@@ -216,10 +216,8 @@ static const char *rate_text(const config_setting_t *setting)
     return node->kind == SCAN_INTEGER && !node->flaw && node->integer == 0 ? "0" : NULL;
 }
 
-typedef bool rate_limits(const char *text, struct quota_rate *rate, struct config_refusal *no);
-
-static bool read_limited_rate(struct reader *r, const config_setting_t *setting,
-                              rate_limits *limits, struct quota_rate *rate)
+bool read_limited_rate(struct reader *r, const config_setting_t *setting, rate_limits *limits,
+                       struct quota_rate *rate)
 {
     const char *text = rate_text(setting);
     struct config_refusal no;
@@ -273,20 +271,20 @@ bool read_burst_bytes(struct reader *r, const config_setting_t *setting, struct 
     return false;
 }
 
-bool read_window(struct reader *r, const config_setting_t *setting, uint32_t *slots)
+bool read_count(struct reader *r, const config_setting_t *setting, const char *of, uint32_t *count)
 {
     struct config_refusal no;
     int64_t value;
 
     if (node_of(setting)->kind == SCAN_STRING &&
         !strcmp(config_setting_get_string(setting), "unlimited")) {
-        *slots = POLICY_WINDOW_MAX;
+        *count = POLICY_WINDOW_MAX;
         return true;
     }
-    limits_window_range(no.range, sizeof(no.range));
+    limits_count_range(of, no.range, sizeof(no.range));
     if (!read_any_integer(r, setting, no.range, &value))
         return false;
-    if (limits_window(value, slots, &no))
+    if (limits_count(value, of, count, &no))
         return true;
     refuse(r, setting, no.range, "%s", no.why);
     return false;
@@ -296,26 +294,28 @@ bool read_duration(struct reader *r, const config_setting_t *setting,
                    const struct duration_limits *limits, uint64_t *duration_ns)
 {
     const char *text = read_string(r, setting, limits->range);
-    char quoted[LIMITS_QUOTED_MAX];
-    enum units_result result;
-    uint64_t read_ns = 0;
+    struct config_refusal no;
 
     if (!text)
         return false;
-    result = units_duration(text, &read_ns);
-    if (result == UNITS_OK && (read_ns < limits->min_ns || read_ns > limits->max_ns))
-        result = UNITS_RANGE;
-    if (result == UNITS_OK && read_ns % limits->step_ns)
-        result = UNITS_INEXACT;
-    if (result == UNITS_OK) {
-        *duration_ns = read_ns;
+    if (limits_duration(text, limits, duration_ns, &no))
         return true;
-    }
-    refuse(r, setting, limits->range, "%s %s", limits_quote(text, quoted),
-           result == UNITS_SYNTAX  ? "is no duration"
-           : result == UNITS_BARE  ? "has no unit, such as ms or s"
-           : result == UNITS_RANGE ? "is out of range"
-                                   : "is too fine");
+    refuse(r, setting, no.range, "%s", no.why);
+    return false;
+}
+
+bool read_decimal(struct reader *r, const config_setting_t *setting,
+                  const struct decimal_limits *limits, uint32_t *value)
+{
+    const struct scan_node *node = node_of(setting);
+    char text[LIMITS_QUOTED_MAX];
+    struct config_refusal no;
+
+    if (node->kind != SCAN_FLOAT && node->kind != SCAN_INTEGER)
+        return wrong_type(r, setting, "number", limits->range);
+    if (limits_decimal(shown(r, setting, text), limits, value, &no))
+        return true;
+    refuse(r, setting, no.range, "%s", no.why);
     return false;
 }
 

@@ -16,6 +16,8 @@
 #define DATAPLANE_GATES_MAX     16
 #define DATAPLANE_DEVICES_MAX   16   /* per side of a gate */
 #define DATAPLANE_HANDOVER_RING 2048 /* packets in each of a worker's hand-over rings */
+#define DATAPLANE_WAITING_MIN   1024
+#define DATAPLANE_WAITING_MAX   1048576
 
 enum memory_mode { MEMORY_AUTO, MEMORY_HUGE, MEMORY_NONE };
 enum idle_mode { IDLE_POLL, IDLE_SLEEP };
@@ -51,6 +53,7 @@ struct dataplane_settings {
     struct gate_settings gates[DATAPLANE_GATES_MAX];
     uint32_t flows_max; /* per data plane, split over the workers */
     struct flow_timeouts timeouts;
+    uint32_t waiting_max; /* waiting places of all services together, at any time */
 };
 
 #endif

@@ -38,6 +38,8 @@ static void nothing_but_the_mandatory_gives_the_defaults(void **state)
     assert_int_equal(timeouts->udp_idle_ms, 30000);
     assert_int_equal(timeouts->fin_ms, 2000);
     assert_int_equal(timeouts->linger_ms, 1000);
+    assert_int_equal(timeouts->owed_max_ms, 300000);
+    assert_int_equal(s->dataplane.waiting_max, 1024);
     assert_int_equal(s->dataplane.n_gates, 1);
     assert_int_equal(s->dataplane.gates[0].control.amount, 10000);
     assert_int_equal(s->dataplane.gates[0].control.burst, 1000);
@@ -50,10 +52,10 @@ static void nothing_but_the_mandatory_gives_the_defaults(void **state)
     assert_true(s->policy.tenants[0].attempts.unlimited);
     assert_true(s->policy.tenants[0].packets.unlimited);
     assert_true(s->policy.tenants[0].bits.unlimited);
+    assert_int_equal(s->policy.tenants[0].milli_erlangs, POLICY_ERLANGS_UNLIMITED);
     config_free(s);
 }
 
-/* The configuration of the interface description, cut down to the keys there are. */
 static const char described[] =
     "eal = { memory = \"none\"; memory_mib = 512; main = 2; workers = [3, 5, 1023]; idle = "
     "\"sleep\";\n"
@@ -63,7 +65,7 @@ static const char described[] =
     "            inside = [\"net_af_packet1,iface=g1\", \"0000:03:00.0\"]; control = \"50/s\"; } "
     ");\n"
     "flows = { max = 1024; embryonic = \"1ms\"; tcp_idle = \"24h\"; udp_idle = \"1.5s\";\n"
-    "          fin = \"2s\"; linger = \"1min\"; };\n"
+    "          fin = \"2s\"; linger = \"1min\"; owed_max = \"10min\"; };\n"
     "tenants = (\n"
     "  { name = \"default\"; class = \"bulk\"; quota = { attempts = \"unlimited\"; }; },\n"
     "  { name = \"acme\"; prefixes = [\"10.1.0.0/16\"]; class = \"critical\"; window = 5;\n"
@@ -107,6 +109,7 @@ static void the_machine_is_read(void **state)
     assert_int_equal(s->dataplane.timeouts.tcp_idle_ms, 86400000);
     assert_int_equal(s->dataplane.timeouts.udp_idle_ms, 1500);
     assert_int_equal(s->dataplane.timeouts.linger_ms, 60000);
+    assert_int_equal(s->dataplane.timeouts.owed_max_ms, 600000);
     config_free(s);
 }
 

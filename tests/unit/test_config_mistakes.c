@@ -134,46 +134,12 @@ static void case_H02_unknown_keys(void **state)
                         "tenants = ({ name = \"default\";\nquota = { brust = 20; }; });",
                         "front.conf:2: tenants[0].quota.brust: unknown key, perhaps attempts_burst "
                         "was meant (attempts, attempts_burst, packets, packets_burst, bits, "
-                        "bits_burst)\n");
+                        "bits_burst, erlangs)\n");
     config_text_refused(FLOWS("tpc_idle = \"1s\";"),
                         "front.conf:2: flows.tpc_idle: unknown key, perhaps tcp_idle was meant "
-                        "(max, embryonic, tcp_idle, udp_idle, fin, linger)\n");
+                        "(max, embryonic, tcp_idle, udp_idle, fin, linger, owed_max)\n");
     config_text_refused(REST "\nlimits = { };", "front.conf:2: limits: unknown key (eal, control, "
                                                 "gates, flows, tenants, services)\n");
-}
-
-static void keys_of_later_versions_are_unknown(void **state)
-{
-    static const char *const keys[] = {"connections = 512",
-                                       "capacity = \"170/s\"",
-                                       "deadline = \"1s\"",
-                                       "wait = { places = 16; }",
-                                       "reserve = { }",
-                                       "shed = { ceiling = 0.98; }",
-                                       "breaker = { }",
-                                       "probes = { prefixes = [] }",
-                                       "slo = { objective = 99.9; }"};
-    char text[512], report[512];
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        snprintf(text, sizeof(text),
-                 REST "\nservices = ({ name = \"web\"; addresses = [\"10.9.0.10\"];\n"
-                      "protocol = \"tcp\"; ports = [80]; window = 5;\n%s;});",
-                 keys[i]);
-        snprintf(report, sizeof(report),
-                 "front.conf:4: services[0].%.*s: unknown key (name, addresses, protocol, ports, "
-                 "tenant, unit, window, refuse, refuse_rate)\n",
-                 (int)strcspn(keys[i], " "), keys[i]);
-        config_text_refused(text, report);
-    }
-    config_text_refused(FLOWS("owed_max = \"300s\";"),
-                        "front.conf:2: flows.owed_max: unknown key (max, embryonic, "
-                        "tcp_idle, udp_idle, fin, linger)\n");
-    config_text_refused(CONFIG_GATES
-                        "tenants = ({ name = \"default\"; quota = { erlangs = 2.5; }; });",
-                        "front.conf:1: tenants[0].quota.erlangs: unknown key (attempts, "
-                        "attempts_burst, packets, packets_burst, bits, bits_burst)\n");
 }
 
 static void case_H02_wrong_types(void **state)
@@ -472,7 +438,6 @@ int main(void)
         cmocka_unit_test(case_H02_missing_semicolon),
         cmocka_unit_test(case_H02_empty_and_odd_names),
         cmocka_unit_test(case_H02_forgotten_commas_and_quotes),
-        cmocka_unit_test(keys_of_later_versions_are_unknown),
         cmocka_unit_test(what_is_missing),
         cmocka_unit_test(includes_are_refused),
         cmocka_unit_test(syntax_errors_have_a_line),
