@@ -30,6 +30,8 @@ static const char usage[] =
     "  ports                          links, packets and queues of every device\n"
     "  set tenant NAME KEY=VALUE...   change a tenant now, all of it or nothing:\n"
     "                                 quota.attempts=200/s, window=50 and their like\n"
+    "  set service NAME KEY=VALUE...  the same for a service: window=50, wait.places=16,\n"
+    "                                 breaker=open, admit=10% over 60s and their like\n"
     "  help                           the verbs of the daemon that answers\n"
     "\n"
     "  -s, --socket SOCKET   where sluiced listens (" DEFAULT_SOCKET ")\n"

@@ -30,10 +30,11 @@ static void changes(struct table *table, const char *prefix, const json_t *befor
 
 void show_set(const json_t *answer, FILE *out)
 {
+    const char *kind = json_object_get(answer, "tenant") ? "tenant" : "service";
     struct table table;
 
-    fprintf(out, "tenant %s, policy epoch %" JSON_INTEGER_FORMAT "\n",
-            json_string_value(json_object_get(answer, "tenant")),
+    fprintf(out, "%s %s, policy epoch %" JSON_INTEGER_FORMAT "\n", kind,
+            json_string_value(json_object_get(answer, kind)),
             json_integer_value(json_object_get(answer, "epoch")));
     table_start(&table, 3);
     table_cell(&table, "<changed");

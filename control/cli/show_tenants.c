@@ -11,6 +11,7 @@ void show_tenants(const json_t *answer, FILE *out)
         {"tokens", "quota.attempts.tokens"},
         {"packets", "quota.packets.rate"},
         {"bits", "quota.bits.rate"},
+        {"erlangs", "quota.erlangs"},
         {"window", "window.limit"},
         {"used", "window.used"},
         {"peak", "window.peak"},

@@ -26,9 +26,10 @@ struct plane {
 };
 
 /*
- * Replaces tenant `index` of the specification and publishes the policy made from it. 0 or -errno,
- * and then nothing has changed.
+ * Replaces tenant or service `index` of the specification and publishes the policy made from it. 0
+ * or -errno, and then nothing has changed.
  */
 int plane_set_tenant(struct plane *plane, uint32_t index, const struct policy_tenant *tenant);
+int plane_set_service(struct plane *plane, uint32_t index, const struct policy_service *service);
 
 #endif

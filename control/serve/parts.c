@@ -129,6 +129,19 @@ json_t *json_bit_rate(const struct quota_rate *rate)
     return json_sprintf("%" PRIu64 "%s/%s", amount, units[unit], period_name(rate->period_s));
 }
 
+json_t *json_duration(uint64_t duration_ns)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+
+    for (unsigned i = 0; i < 3; i++)
+        if (duration_ns % units[i].ns == 0)
+            return json_sprintf("%" PRIu64 "%s", duration_ns / units[i].ns, units[i].name);
+    return json_sprintf("%" PRIu64 ".%03uus", duration_ns / 1000, (unsigned)(duration_ns % 1000));
+}
+
 static json_t *json_bucket(json_t *text, const struct quota_rate *rate)
 {
     json_t *bucket = json_with(json_object(), "rate", text);
@@ -138,11 +151,14 @@ static json_t *json_bucket(json_t *text, const struct quota_rate *rate)
 
 json_t *json_quota(const struct policy_tenant *tenant, const uint64_t *tokens)
 {
-    json_t *attempts = json_bucket(json_rate(&tenant->attempts), &tenant->attempts);
+    json_t *attempts = json_bucket(json_rate(&tenant->attempts), &tenant->attempts), *erlangs;
 
     if (tokens && !tenant->attempts.unlimited)
         attempts = json_with(attempts, "tokens", json_count(*tokens));
-    return json_pack("{s:o, s:o, s:o}", "attempts", attempts, "packets",
+    erlangs = tenant->milli_erlangs == POLICY_ERLANGS_UNLIMITED
+                  ? json_string("unlimited")
+                  : json_rounded(tenant->milli_erlangs / 1000.0, 3);
+    return json_pack("{s:o, s:o, s:o, s:o}", "attempts", attempts, "packets",
                      json_bucket(json_rate(&tenant->packets), &tenant->packets), "bits",
-                     json_bucket(json_bit_rate(&tenant->bits), &tenant->bits));
+                     json_bucket(json_bit_rate(&tenant->bits), &tenant->bits), "erlangs", erlangs);
 }

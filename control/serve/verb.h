@@ -79,8 +79,12 @@ json_t *json_window(const struct window *window, uint32_t limit);
 json_t *json_rate(const struct quota_rate *rate);
 json_t *json_bit_rate(const struct quota_rate *rate);
 
-/* {"attempts":{rate, burst, tokens}, "packets":{rate, burst}, "bits":{rate, burst}}; an unlimited
- * rate has no burst and no tokens. `tokens` may be NULL: what is stated, not what is left. */
+/* "100ms", "1s": in the largest of s, ms and us that it is a whole number of. */
+json_t *json_duration(uint64_t duration_ns);
+
+/* {"attempts":{rate, burst, tokens}, "packets":{rate, burst}, "bits":{rate, burst}, "erlangs":2.5};
+ * an unlimited rate has no burst and no tokens. `tokens` may be NULL: what is stated, not what is
+ * left. */
 json_t *json_quota(const struct policy_tenant *tenant, const uint64_t *tokens);
 
 #endif

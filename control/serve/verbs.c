@@ -25,7 +25,7 @@ static const struct verb {
      "packets, flows and load of every worker; sample its steps for so long", 1, 3, verb_workers,
      NULL},
     {"ports", "", "links, packets and queues of every device", 1, 1, verb_ports, NULL},
-    {"set", "tenant NAME KEY=VALUE...", "change a tenant now, all of it or nothing", 4,
+    {"set", "tenant|service NAME KEY=VALUE...", "change one now, all of it or nothing", 4,
      VERBS_WORDS_MAX, verb_set, NULL},
     {"help", "", "this list", 1, 1, verb_help, NULL},
 };

@@ -177,9 +177,9 @@ def test_tenants_as_tables(daemon_socket):
     shown = blocks(ctl("-s", daemon_socket, "tenants").stdout)
     assert list(shown) == ["", "traffic", "refused, by reason"]
     assert shown[""][:3] == [
-        "name     class    attempts  burst  tokens    packets       bits     window  used  peak  debt",
-        "default  bulk    unlimited      -       -  unlimited  unlimited  unlimited     7     8     0",
-        "acme     normal       20/s     10       3   3000/min  200Mbit/s          5    10    11     5",
+        "name     class    attempts  burst  tokens    packets       bits    erlangs     window  used  peak  debt",
+        "default  bulk    unlimited      -       -  unlimited  unlimited  unlimited  unlimited     7     8     0",
+        "acme     normal       20/s     10       3   3000/min  200Mbit/s        2.5          5    10    11     5",
     ]
     assert len(shown[""]) == 5
     refused = rows(shown["refused, by reason"])
@@ -279,6 +279,22 @@ def test_set_shows_what_changed_and_only_that(daemon_socket):
     tenant, = json.loads(ctl("-s", daemon_socket, "tenants", "acme", "-j").stdout)["tenants"]
     assert tenant["quota"]["attempts"]["rate"] == "200/s"
     assert tenant["window"] == {"limit": 50, "used": 10, "peak": 11, "debt": 0}
+
+
+def test_set_service_takes_a_ramp_in_plain_words(daemon_socket):
+    result = ctl("-s", daemon_socket, "set", "service", "web", "admit=10%", "over", "60s",
+                 "wait.places=16")
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "service web, policy epoch 8"
+    assert [line.split(None, 2) for line in lines[1:]] == [
+        ["changed", "from", "to"], ["wait.places", "0", "16"], ["admit", "100%", "10% over 60s"]]
+
+
+def test_a_key_given_twice_is_2(daemon_socket):
+    result = ctl("-s", daemon_socket, "set", "tenant", "acme", "window=5", "window=6")
+    assert result.returncode == 2
+    assert result.stderr == "sluicectl: tenants.acme.window: is given twice\n"
 
 
 def test_a_full_disk_is_told(daemon_socket):

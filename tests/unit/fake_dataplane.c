@@ -192,6 +192,7 @@ struct fake *fake_create(uint32_t n_tenants)
     fill_service_specs(&fake->settings.policy);
     fake->settings.policy.epoch = 7;
     fake->settings.dataplane.n_gates = 1;
+    fake->settings.dataplane.waiting_max = 1024;
     fake->settings.dataplane.gates[0] = (struct gate_settings){
         .name = "front",
         .outside = {1, {"net_af_packet0,iface=g0"}},
@@ -223,6 +224,18 @@ int plane_set_tenant(struct plane *plane, uint32_t index, const struct policy_te
     if (fake->publish_error)
         return fake->publish_error;
     fake->settings.policy.tenants[index] = *tenant;
+    fake->settings.policy.epoch++;
+    fake->published++;
+    return 0;
+}
+
+int plane_set_service(struct plane *plane, uint32_t index, const struct policy_service *service)
+{
+    struct fake *fake = (struct fake *)plane; /* its first member */
+
+    if (fake->publish_error)
+        return fake->publish_error;
+    fake->settings.policy.services[index] = *service;
     fake->settings.policy.epoch++;
     fake->published++;
     return 0;

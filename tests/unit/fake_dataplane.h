@@ -31,8 +31,8 @@ struct fake {
     struct plane plane;
     struct settings settings;
     struct dataplane dataplane;
-    int publish_error;  /* 0, or what plane_set_tenant() returns */
-    unsigned published; /* calls of plane_set_tenant() that succeeded */
+    int publish_error;  /* 0, or what plane_set_*() returns */
+    unsigned published; /* calls of plane_set_*() that succeeded */
 };
 
 /*

@@ -121,7 +121,7 @@ static void a_limited_tenant_shows_limits_use_and_counters(void **state)
         "{'version':1,'tenants':[{'name':'acme','class':'normal','quota':{"
         "'attempts':{'rate':'20/s','burst':10,'tokens':3},"
         "'packets':{'rate':'3000/min','burst':1000},"
-        "'bits':{'rate':'200Mbit/s','burst':262144}},"
+        "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':2.5},"
         "'window':{'limit':5,'used':10,'peak':11,'debt':5},"
         "'attempts':40001,'attempt_packets':40002,'admitted':40003,'adopted':40004,"
         "'refused':{'rate':40101,'packets':40102,'bits':40103,'share':40104,'erlangs':40105,"
@@ -140,7 +140,7 @@ static void an_unlimited_tenant_says_so(void **state)
     tenant = first_of(answer, "tenants");
     assert_json(json_object_get(tenant, "quota"),
                 "{'attempts':{'rate':'unlimited'},'packets':{'rate':'unlimited'},"
-                "'bits':{'rate':'unlimited'}}");
+                "'bits':{'rate':'unlimited'},'erlangs':'unlimited'}");
     assert_json(json_object_get(tenant, "window"),
                 "{'limit':'unlimited','used':7,'peak':8,'debt':0}");
     json_decref(answer);
@@ -445,10 +445,10 @@ static void set_tells_old_and_new(void **state)
                   "{'version':1,'tenant':'acme','epoch':8,"
                   "'old':{'class':'normal','quota':{'attempts':{'rate':'20/s','burst':10},"
                   "'packets':{'rate':'3000/min','burst':1000},"
-                  "'bits':{'rate':'200Mbit/s','burst':262144}},'window':5},"
+                  "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':2.5},'window':5},"
                   "'new':{'class':'normal','quota':{'attempts':{'rate':'200/s','burst':10},"
                   "'packets':{'rate':'3000/min','burst':1000},"
-                  "'bits':{'rate':'200Mbit/s','burst':262144}},'window':50}}");
+                  "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':2.5},'window':50}}");
     assert_int_equal(fake->published, 1);
     assert_int_equal(acme->attempts.amount, 200);
     assert_int_equal(acme->window, 50);
@@ -483,15 +483,50 @@ static void assert_code(struct fake *fake, const char *line, const char *code, c
     json_decref(answer);
 }
 
+static void set_service_tells_old_and_new(void **state)
+{
+    struct fake *fake = *state;
+
+    assert_answer(fake,
+                  "set service web window=5 wait.places=1024 admit=10% over 60s "
+                  "wait.age=1500us breaker=open shed.ceiling=0.98 deadline=2s capacity=170/s",
+                  "{'version':1,'service':'web','epoch':8,"
+                  "'old':{'window':62,'connections':'unlimited','capacity':'unlimited',"
+                  "'deadline':'none','wait':{'places':0,'age':'100ms'},'shed':{'ceiling':0.0},"
+                  "'breaker':'auto','admit':'100%'},"
+                  "'new':{'window':5,'connections':'unlimited','capacity':'170/s',"
+                  "'deadline':'2s','wait':{'places':1024,'age':'1500us'},'shed':{'ceiling':0.98},"
+                  "'breaker':'open','admit':'10% over 60s'}}");
+    assert_int_equal(fake->published, 1);
+    assert_int_equal(fake->settings.policy.services[0].admit_ppm, 100000);
+    assert_int_equal(fake->settings.policy.services[1].window, POLICY_WINDOW_MAX);
+}
+
+static void words_behind_a_ramp_are_not_lost(void **state)
+{
+    struct fake *fake = *state;
+    json_t *answer = ask(fake, "set service web admit=12.5%/1h window=9");
+
+    assert_string_equal(json_string_value(json_object_get(json_object_get(answer, "new"), "admit")),
+                        "12.5% over 3600s");
+    json_decref(answer);
+    json_decref(ask(fake, "set service web admit=1% over 2s window=10"));
+    assert_int_equal(fake->settings.policy.services[0].admit_ppm, 10000);
+    assert_int_equal(fake->settings.policy.services[0].window, 10);
+}
+
 static void a_publication_that_fails_changes_nothing(void **state)
 {
     struct fake *fake = *state;
     struct policy_tenant before = fake->settings.policy.tenants[1];
+    struct policy_service web = fake->settings.policy.services[0];
 
     fake->publish_error = -EBUSY;
     assert_code(fake, "set tenant acme window=6", "busy", NULL);
     fake->publish_error = -ENOMEM;
     assert_code(fake, "set tenant acme window=6", "internal", NULL);
+    assert_code(fake, "set service web window=6", "internal", NULL);
+    assert_memory_equal(&web, &fake->settings.policy.services[0], sizeof(web));
     assert_memory_equal(&before, &fake->settings.policy.tenants[1], sizeof(before));
 }
 
@@ -509,7 +544,15 @@ static void what_cannot_be_answered_has_a_code(void **state)
     assert_code(fake, "workers steps 1s", "usage", NULL);
     assert_code(fake, "workers --steps 1s 1s", "usage", NULL);
     assert_code(fake, "set tenant acme", "usage", NULL);
-    assert_code(fake, "set service web window=5", "usage", "service");
+    assert_code(fake, "set gate front window=5", "usage", "gate");
+    assert_code(fake, "set service acme window=5", "unknown", "acme");
+    assert_code(fake, "set service web window=-1", "range", "services.web.window");
+    assert_code(fake, "set service web wait.places=1025", "range", "services.web.wait.places");
+    assert_code(fake, "set service web admit=10% over", "range", "services.web.admit");
+    assert_code(fake, "set service web admit=10% over 1day", "range", "services.web.admit");
+    assert_code(fake, "set service web window=5 connections=9 window=5", "usage",
+                "services.web.window");
+    assert_code(fake, "set tenant acme window=5 window=6", "usage", "tenants.acme.window");
     assert_code(fake, "set tenant nobody window=5", "unknown", "nobody");
     assert_code(fake, "set tenant acme window", "usage", "tenants.acme.window");
     assert_code(fake, "set tenant acme prefixes=10.0.0.0/8", "range", "tenants.acme.prefixes");
@@ -595,6 +638,8 @@ int main(void)
         VERB_TEST(a_port_that_cannot_be_read_is_an_error),
         VERB_TEST(set_tells_old_and_new),
         VERB_TEST(set_is_all_or_nothing),
+        VERB_TEST(set_service_tells_old_and_new),
+        VERB_TEST(words_behind_a_ramp_are_not_lost),
         VERB_TEST(a_publication_that_fails_changes_nothing),
         VERB_TEST(what_cannot_be_answered_has_a_code),
         VERB_TEST(garbage_is_refused_without_an_echo),
