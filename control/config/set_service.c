@@ -63,7 +63,8 @@ static bool set_ceiling(void *target, const char *text, struct config_refusal *n
 
 static bool set_breaker(void *target, const char *text, struct config_refusal *no)
 {
-    static const enum policy_breaker_mode modes[] = {BREAKER_AUTO, BREAKER_OPEN, BREAKER_CLOSED};
+    static const enum policy_breaker_mode modes[] = {POLICY_BREAKER_AUTO, POLICY_BREAKER_OPEN,
+                                                     POLICY_BREAKER_CLOSED};
     char quoted[LIMITS_QUOTED_MAX];
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

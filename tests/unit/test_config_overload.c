@@ -46,7 +46,7 @@ static void a_service_that_says_nothing_is_unlimited(void **state)
     assert_false(web->shed.reserve.unlimited);
     assert_int_equal(web->breaker.failures, 0);
     assert_true(web->breaker.response_ns == S);
-    assert_int_equal(web->breaker.mode, BREAKER_AUTO);
+    assert_int_equal(web->breaker.mode, POLICY_BREAKER_AUTO);
     assert_int_equal(web->probes.n, 0);
     assert_int_equal(web->slo.objective_ppm, 0);
     assert_int_equal(web->n_shares, 0);

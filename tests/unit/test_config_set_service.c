@@ -73,11 +73,11 @@ static void every_key_sets_its_own_field(void **state)
     set("shed.ceiling=0.5");
     assert_int_equal(service.shed.ceiling_ppm, 500000);
     set("breaker=open");
-    assert_int_equal(service.breaker.mode, BREAKER_OPEN);
+    assert_int_equal(service.breaker.mode, POLICY_BREAKER_OPEN);
     set("breaker=closed");
-    assert_int_equal(service.breaker.mode, BREAKER_CLOSED);
+    assert_int_equal(service.breaker.mode, POLICY_BREAKER_CLOSED);
     set("breaker=auto");
-    assert_int_equal(service.breaker.mode, BREAKER_AUTO);
+    assert_int_equal(service.breaker.mode, POLICY_BREAKER_AUTO);
 }
 
 static void default_connections_follow_the_window(void **state)

@@ -402,9 +402,9 @@ static void names_of_words(void **state)
     assert_string_equal(policy_order_name(ORDER_FIFO), "fifo");
     assert_string_equal(policy_order_name(ORDER_ADAPTIVE), "adaptive");
     assert_string_equal(policy_order_name(ORDER_DEADLINE), "deadline");
-    assert_string_equal(policy_breaker_mode_name(BREAKER_AUTO), "auto");
-    assert_string_equal(policy_breaker_mode_name(BREAKER_OPEN), "open");
-    assert_string_equal(policy_breaker_mode_name(BREAKER_CLOSED), "closed");
+    assert_string_equal(policy_breaker_mode_name(POLICY_BREAKER_AUTO), "auto");
+    assert_string_equal(policy_breaker_mode_name(POLICY_BREAKER_OPEN), "open");
+    assert_string_equal(policy_breaker_mode_name(POLICY_BREAKER_CLOSED), "closed");
     assert_string_equal(policy_refusal_name(REFUSAL_RST), "rst");
     assert_string_equal(policy_refusal_name(REFUSAL_DROP), "drop");
 }
