@@ -16,23 +16,18 @@ void histogram_diff(struct histogram *dst, const struct histogram *newer,
         dst->cells[i] = newer->cells[i] - older->cells[i];
 }
 
-static uint64_t count_from(const struct histogram *h, uint32_t index)
+uint64_t histogram_from(const struct histogram *h, uint64_t ns)
 {
     uint64_t n = 0;
 
-    for (; index < HISTOGRAM_CELLS; index++)
-        n += h->cells[index];
+    for (uint32_t i = histogram_index(ns); i < HISTOGRAM_CELLS; i++)
+        n += h->cells[i];
     return n;
 }
 
 uint64_t histogram_count(const struct histogram *h)
 {
-    return count_from(h, 0);
-}
-
-uint64_t histogram_above(const struct histogram *h, uint64_t ns)
-{
-    return count_from(h, histogram_index(ns) + 1);
+    return histogram_from(h, 0);
 }
 
 bool histogram_quantile_ns(const struct histogram *h, uint32_t ppm, uint64_t *ns)

@@ -74,7 +74,7 @@ uint64_t histogram_count(const struct histogram *h);
  */
 bool histogram_quantile_ns(const struct histogram *h, uint32_t ppm, uint64_t *ns);
 
-/* How many times lie in cells above that of `ns`. */
-uint64_t histogram_above(const struct histogram *h, uint64_t ns);
+/* How many times lie in the cell of `ns` or above it. */
+uint64_t histogram_from(const struct histogram *h, uint64_t ns);
 
 #endif

@@ -84,9 +84,10 @@ static void quantiles_are_of_nearest_rank(void **state)
     assert_int_equal(quantile_ns(&h, 900000), 1056 << 8);
     assert_int_equal(quantile_ns(&h, 900001), 1056 << 9);
     assert_int_equal(quantile_ns(&h, 1000000), 1056 << 9);
-    assert_int_equal(histogram_above(&h, HISTOGRAM_MIN_NS << 6), 3);
-    assert_int_equal(histogram_above(&h, 0), 9);
-    assert_int_equal(histogram_above(&h, UINT64_MAX), 0);
+    assert_int_equal(histogram_from(&h, 0), 10);
+    assert_int_equal(histogram_from(&h, 1055 << 6), 4);
+    assert_int_equal(histogram_from(&h, 1056 << 6), 3);
+    assert_int_equal(histogram_from(&h, UINT64_MAX), 0);
 }
 
 static void ranks_of_huge_counts_do_not_wrap(void **state)
