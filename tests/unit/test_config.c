@@ -199,12 +199,24 @@ static void the_example_is_accepted(void **state)
     config_free(s);
 }
 
+static void assert_same_overload(const struct policy_service *a, const struct policy_service *b)
+{
+    assert_int_equal(a->connections, b->connections);
+    assert_int_equal(a->capacity.unlimited, b->capacity.unlimited);
+    assert_true(a->deadline_ns == b->deadline_ns);
+    assert_int_equal(a->wait.places, b->wait.places);
+    assert_true(a->wait.age_ns == b->wait.age_ns);
+    assert_int_equal(a->wait.order, b->wait.order);
+    assert_int_equal(a->shed.ceiling_ppm, b->shed.ceiling_ppm);
+    assert_true(a->shed.reserve.amount == b->shed.reserve.amount);
+}
+
 /* The settings in comments show the defaults: with their # removed, nothing changes. */
 static void the_example_shows_the_defaults(void **state)
 {
     static char text[16384], line[512];
     FILE *file = fopen(SLUICE_EXAMPLE, "r");
-    struct settings *s;
+    struct settings *s, *shipped;
     size_t used = 0;
     int uncovered = 0;
 
@@ -221,8 +233,9 @@ static void the_example_shows_the_defaults(void **state)
         assert_true(used < sizeof(text));
     }
     fclose(file);
-    assert_int_equal(uncovered, 15);
+    assert_int_equal(uncovered, 22);
     s = config_text_accepted(text, "");
+    assert_int_equal(config_load(SLUICE_EXAMPLE, NULL, stderr, &shipped), 0);
     assert_string_equal(s->control.socket, "/run/sluice/sluice.sock");
     assert_int_equal(s->control.period_ns, 50000000);
     assert_int_equal(s->dataplane.gates[0].control.amount, 10000);
@@ -231,6 +244,10 @@ static void the_example_shows_the_defaults(void **state)
     assert_int_equal(s->dataplane.eal.clock, CLOCK_TSC);
     assert_int_equal(s->policy.services[0].refusal, REFUSAL_RST);
     assert_int_equal(s->policy.services[0].refuse_rate.amount, 100000);
+    assert_int_equal(s->dataplane.timeouts.owed_max_ms, 300000);
+    assert_true(s->policy.tenants[1].milli_erlangs == POLICY_ERLANGS_UNLIMITED);
+    assert_same_overload(&s->policy.services[0], &shipped->policy.services[0]);
+    config_free(shipped);
     config_free(s);
 }
 
