@@ -66,7 +66,7 @@ struct policy_breaker {
     uint32_t failures;    /* 1 .. 1000 in a row open it; 0: there is no breaker */
     uint64_t open_ns;     /* 100 ms .. 60 s, the first time; doubles up to open_max_ns */
     uint64_t open_max_ns; /* open_ns .. 1 h */
-    uint64_t response_ns; /* 1 ms .. 60 s until the first byte of a reply, else it has failed */
+    uint64_t response_ns; /* to the first byte of a reply, else it has failed; 1 ms .. 10 min */
     enum policy_breaker_mode mode;
 };
 
