@@ -15,14 +15,14 @@
 #define REPLY(status, body_bytes, body)                                                            \
     "HTTP/1.1 " status "\r\nContent-Type: text/plain\r\nContent-Length: " body_bytes               \
     "\r\nConnection: close\r\n\r\n" body
+#define NS_PER_S      UINT64_C(1000000000)
 #define CLIENT_HEADER "\r\nX-Real-IP:"
 
 struct connection {
+    struct queue_work work; /* first, so that the queue's work is the connection */
     struct event event;
     struct backend *backend;
-    struct connection *next;      /* in the queue */
     struct census_prefix *prefix; /* NULL: a proxy's, whose client is not known yet */
-    uint64_t end_ns;
     int fd;
     size_t head_bytes;
     char head[BACKEND_HEAD_MAX_BYTES + 1];
@@ -67,18 +67,31 @@ static bool client_gone(int fd)
     return n == 0 || (n < 0 && errno != EAGAIN);
 }
 
-static void wait_for_oldest(struct backend *backend, uint64_t now_ns)
+static void wait_for_next_end(struct backend *backend, uint64_t now_ns)
 {
     uint64_t end_ns, left_us;
     struct timeval left;
 
-    if (!backend->oldest)
+    if (!backend->queue.running)
         return;
-    end_ns = backend->oldest->end_ns;
+    end_ns = backend->queue.running->end_ns;
     left_us = end_ns > now_ns ? (end_ns - now_ns + 999) / 1000 : 0;
     left = (struct timeval){.tv_sec = (time_t)(left_us / 1000000),
                             .tv_usec = (suseconds_t)(left_us % 1000000)};
     evtimer_add(backend->timer, &left);
+}
+
+static void answer_ended(struct backend *backend, uint64_t now_ns)
+{
+    struct queue_work *work;
+
+    while ((work = queue_finish(&backend->queue, now_ns))) {
+        struct connection *done = (struct connection *)work;
+
+        backend->served++;
+        backend->abandoned += client_gone(done->fd);
+        answer(done, REPLY("200 OK", "3", "ok\n"));
+    }
 }
 
 static void on_end(int fd, short what, void *arg)
@@ -88,16 +101,23 @@ static void on_end(int fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    while (backend->oldest && backend->oldest->end_ns <= now_ns) {
-        struct connection *done = backend->oldest;
+    answer_ended(backend, now_ns);
+    wait_for_next_end(backend, now_ns);
+}
 
-        backend->oldest = done->next;
-        backend->in_queue--;
-        backend->served++;
-        backend->abandoned += client_gone(done->fd);
-        answer(done, REPLY("200 OK", "3", "ok\n"));
-    }
-    wait_for_oldest(backend, now_ns);
+void backend_set_pace(struct backend *backend, uint64_t per_s)
+{
+    uint64_t now_ns = clock_ns();
+
+    answer_ended(backend, now_ns);
+    wait_for_next_end(backend, now_ns);
+    backend->queue.service_ns = backend->queue.n_slots * NS_PER_S / per_s;
+    backend->pace_changes++;
+}
+
+uint64_t backend_in_queue(const struct backend *backend)
+{
+    return backend->queue.n_running + backend->queue.n_waiting;
 }
 
 static void enqueue(struct connection *connection)
@@ -107,16 +127,11 @@ static void enqueue(struct connection *connection)
 
     /* From here on nobody looks whether the client is still there. */
     event_del(&connection->event);
-    connection->end_ns = queue_arrive(&backend->queue, now_ns);
-    if (backend->oldest)
-        backend->newest->next = connection;
-    else
-        backend->oldest = connection;
-    backend->newest = connection;
-    if (++backend->in_queue > backend->in_queue_peak)
-        backend->in_queue_peak = backend->in_queue;
-    if (backend->oldest == connection)
-        wait_for_oldest(backend, now_ns);
+    queue_arrive(&backend->queue, &connection->work, now_ns);
+    if (backend_in_queue(backend) > backend->in_queue_peak)
+        backend->in_queue_peak = backend_in_queue(backend);
+    if (backend->queue.running == &connection->work)
+        wait_for_next_end(backend, now_ns);
 }
 
 /* The client a proxy speaks for; NULL when it does not say. */
@@ -198,7 +213,6 @@ void backend_accept(struct evconnlistener *listener, evutil_socket_t fd, struct 
     }
     connection->backend = backend;
     connection->fd = fd;
-    connection->next = NULL;
     connection->prefix = NULL;
     connection->head_bytes = 0;
     headcount_enter(&backend->census.all);
@@ -209,8 +223,9 @@ void backend_accept(struct evconnlistener *listener, evutil_socket_t fd, struct 
     event_add(&connection->event, &idle);
 }
 
-int backend_init(struct backend *backend)
+int backend_init(struct backend *backend, uint64_t per_s)
 {
+    backend->queue.service_ns = backend->queue.n_slots * NS_PER_S / per_s;
     backend->timer = evtimer_new(backend->base, on_end, backend);
     return backend->timer ? 0 : -ENOMEM;
 }

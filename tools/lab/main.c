@@ -24,7 +24,8 @@ static const char help_text[] =
     "An HTTP service with a fixed number of slots (4) that can answer a fixed number of requests\n"
     "per second in all (170), a FIFO queue without a bound, and work that is done to its end\n"
     "whether or not the client still waits. --connections: open at once, 65536 at most and less\n"
-    "than the descriptor limit; more are closed at once. --stats: GET /stats, POST /stats/reset.\n";
+    "than the descriptor limit; more are closed at once. --stats: GET /stats, POST /stats/reset,\n"
+    "POST /pace?per_s=N: another rate for requests that start from then on.\n";
 
 static const struct option long_options[] = {
     {"listen", required_argument, NULL, 'l'},
@@ -65,7 +66,7 @@ static int read_arguments(int argc, char **argv, struct arguments *out)
         else if (option == 'n')
             out->slots = positive(optarg, QUEUE_SLOTS_MAX);
         else if (option == 'r')
-            out->rate = positive(optarg, 1000000);
+            out->rate = positive(optarg, BACKEND_PACE_MAX);
         else if (option == 'c')
             out->connections = positive(optarg, BACKEND_CONNECTIONS_MAX);
         else
@@ -148,7 +149,7 @@ static int start(struct backend *backend, const struct arguments *arguments)
     int error = -ENOMEM;
 
     backend->base = new_base();
-    if (!backend->base || backend_init(backend))
+    if (!backend->base || backend_init(backend, arguments->rate))
         return -ENOMEM;
     signals = evsignal_new(backend->base, SIGTERM, on_signal, backend->base);
     if (!signals || evsignal_add(signals, NULL))
@@ -176,7 +177,6 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     backend.queue.n_slots = (uint32_t)arguments.slots;
-    backend.queue.service_ns = arguments.slots * UINT64_C(1000000000) / arguments.rate;
     backend.connections_max = connections_allowed(arguments.connections);
     if (start(&backend, &arguments))
         return EXIT_FAILED;

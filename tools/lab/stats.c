@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/http.h>
+#include <event2/keyvalq_struct.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 static void add_headcount(struct evbuffer *body, const struct headcount *count)
 {
@@ -15,14 +17,12 @@ static void add_headcount(struct evbuffer *body, const struct headcount *count)
 /* Prefixes are made of digits, dots, colons and a slash: nothing to escape. */
 static void add_stats(struct evbuffer *body, const struct backend *backend)
 {
-    uint64_t slots = backend->queue.n_slots;
-    uint64_t busy = backend->in_queue < slots ? backend->in_queue : slots;
-
-    evbuffer_add_printf(body, "{\"slots\":%" PRIu64 ",\"service_us\":%" PRIu64, slots,
-                        backend->queue.service_ns / 1000);
+    evbuffer_add_printf(
+        body, "{\"slots\":%" PRIu32 ",\"service_us\":%" PRIu64 ",\"pace_changes\":%" PRIu64,
+        backend->queue.n_slots, backend->queue.service_ns / 1000, backend->pace_changes);
     evbuffer_add_printf(body,
-                        ",\"busy\":%" PRIu64 ",\"waiting\":%" PRIu64 ",\"in_queue_peak\":%" PRIu64,
-                        busy, backend->in_queue - busy, backend->in_queue_peak);
+                        ",\"busy\":%" PRIu32 ",\"waiting\":%" PRIu64 ",\"in_queue_peak\":%" PRIu64,
+                        backend->queue.n_running, backend->queue.n_waiting, backend->in_queue_peak);
     evbuffer_add_printf(body,
                         ",\"served\":%" PRIu64 ",\"abandoned\":%" PRIu64 ",\"refused\":%" PRIu64
                         ",\"connections\":{",
@@ -63,9 +63,46 @@ static void on_reset(struct evhttp_request *request, void *arg)
         return;
     }
     backend->served = backend->abandoned = backend->refused = 0;
-    backend->in_queue_peak = backend->in_queue;
+    backend->in_queue_peak = backend_in_queue(backend);
     census_reset(&backend->census);
     on_stats(request, backend);
+}
+
+/* 1..BACKEND_PACE_MAX, or 0 for what is none. */
+static uint64_t requested_pace(struct evhttp_request *request)
+{
+    const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
+    struct evkeyvalq pairs;
+    uint64_t per_s = 0;
+    const char *text;
+    char *end;
+
+    if (!query || evhttp_parse_query_str(query, &pairs))
+        return 0;
+    text = evhttp_find_header(&pairs, "per_s");
+    if (text && *text >= '0' && *text <= '9') {
+        per_s = strtoull(text, &end, 10);
+        if (*end || per_s > BACKEND_PACE_MAX)
+            per_s = 0;
+    }
+    evhttp_clear_headers(&pairs);
+    return per_s;
+}
+
+static void on_pace(struct evhttp_request *request, void *arg)
+{
+    uint64_t per_s = requested_pace(request);
+
+    if (evhttp_request_get_command(request) != EVHTTP_REQ_POST) {
+        evhttp_send_error(request, HTTP_BADMETHOD, NULL);
+        return;
+    }
+    if (!per_s) {
+        evhttp_send_error(request, HTTP_BADREQUEST, NULL);
+        return;
+    }
+    backend_set_pace(arg, per_s);
+    on_stats(request, arg);
 }
 
 int stats_serve(struct backend *backend, const char *address, uint16_t port)
@@ -73,7 +110,8 @@ int stats_serve(struct backend *backend, const char *address, uint16_t port)
     struct evhttp *http = evhttp_new(backend->base);
 
     if (!http || evhttp_set_cb(http, "/stats", on_stats, backend) ||
-        evhttp_set_cb(http, "/stats/reset", on_reset, backend))
+        evhttp_set_cb(http, "/stats/reset", on_reset, backend) ||
+        evhttp_set_cb(http, "/pace", on_pace, backend))
         return -ENOMEM;
     return evhttp_bind_socket(http, address, port) ? -EADDRINUSE : 0;
 }
