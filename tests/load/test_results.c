@@ -60,6 +60,9 @@ static void broken_promises_cost_the_deadline(void **state)
     assert_int_equal(results.effective.ns[0], 5 * NS_PER_MS);
     assert_int_equal(results.effective.ns[1], NS_PER_S);
     assert_int_equal(results.effective.ns[2], NS_PER_S);
+    assert_int_equal(results.answered.n, 2);
+    assert_int_equal(results.answered.ns[0], 5 * NS_PER_MS);
+    assert_int_equal(results.answered.ns[1], 1500 * NS_PER_MS);
     assert_int_equal(results.refusal.n, 2);
     assert_int_equal(results.offered, 6);
     assert_int_equal(results_refused(results.outcomes), 2);

@@ -32,7 +32,8 @@ static const char help_text[] =
     "  -h, --help, --version\n\n"
     "Every request ends as one of: useful, late, unfinished, refused_rst (refused or reset),\n"
     "refused_timeout (no connection), refused_429, _403, _503, refused_other, not_sent.\n"
-    "eff_*: latency, late and unfinished counted at the deadline; refusal_*: time to refusal.\n"
+    "p*: latency of all that was answered; eff_*: late and unfinished counted at the deadline;\n"
+    "refusal_*: time to refusal.\n"
     "Exit: 0 measured, 1 could not, 2 usage.\n";
 
 enum {

@@ -18,7 +18,7 @@ struct column {
     int decimals;
 };
 
-#define COLUMNS_MAX (OUTCOME_COUNT + 12)
+#define COLUMNS_MAX (OUTCOME_COUNT + 15)
 
 static struct column count_of(const char *name, uint64_t value)
 {
@@ -53,6 +53,9 @@ static unsigned int fill_columns(const struct results *results, struct column *c
         if (i == OUTCOME_UNFINISHED)
             columns[n++] = count_of("refused", results_refused(results->outcomes));
     }
+    columns[n++] = percentile_of("p50_ms", &results->answered, 50);
+    columns[n++] = percentile_of("p95_ms", &results->answered, 95);
+    columns[n++] = percentile_of("p99_ms", &results->answered, 99);
     columns[n++] = percentile_of("eff_p50_ms", &results->effective, 50);
     columns[n++] = percentile_of("eff_p95_ms", &results->effective, 95);
     columns[n++] = percentile_of("eff_p99_ms", &results->effective, 99);

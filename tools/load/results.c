@@ -12,9 +12,11 @@ int results_init(struct results *results, uint64_t offered, uint64_t duration_ns
     *results = (struct results){.deadline_ns = deadline_ns, .duration_ns = duration_ns};
     results->n_seconds = (uint32_t)((duration_ns + NS_PER_S - 1) / NS_PER_S);
     results->seconds = calloc(results->n_seconds, sizeof(*results->seconds));
+    results->answered.ns = calloc(offered + 1, sizeof(uint64_t));
     results->effective.ns = calloc(offered + 1, sizeof(uint64_t));
     results->refusal.ns = calloc(offered + 1, sizeof(uint64_t));
-    if (!results->seconds || !results->effective.ns || !results->refusal.ns) {
+    if (!results->seconds || !results->answered.ns || !results->effective.ns ||
+        !results->refusal.ns) {
         results_free(results);
         return -ENOMEM;
     }
@@ -24,6 +26,7 @@ int results_init(struct results *results, uint64_t offered, uint64_t duration_ns
 void results_free(struct results *results)
 {
     free(results->seconds);
+    free(results->answered.ns);
     free(results->effective.ns);
     free(results->refusal.ns);
     *results = (struct results){0};
@@ -54,6 +57,8 @@ void results_add(struct results *results, enum outcome outcome, uint64_t intende
     results->outcomes[outcome]++;
     second->offered++;
     second->outcomes[outcome]++;
+    if (outcome == OUTCOME_USEFUL || outcome == OUTCOME_LATE)
+        keep(&results->answered, latency_ns);
     switch (outcome) {
     case OUTCOME_USEFUL:
         keep(&results->effective, latency_ns);
@@ -79,6 +84,7 @@ static int compare_ns(const void *a, const void *b)
 
 void results_finish(struct results *results)
 {
+    qsort(results->answered.ns, results->answered.n, sizeof(uint64_t), compare_ns);
     qsort(results->effective.ns, results->effective.n, sizeof(uint64_t), compare_ns);
     qsort(results->refusal.ns, results->refusal.n, sizeof(uint64_t), compare_ns);
 }

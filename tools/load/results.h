@@ -51,6 +51,7 @@ struct results {
     uint64_t deadline_ns, duration_ns;
     uint64_t offered;
     uint64_t outcomes[OUTCOME_COUNT];
+    struct latencies answered;  /* useful and late, as they were */
     struct latencies effective; /* useful as it was; late and unfinished at the deadline */
     struct latencies refusal;   /* time to refusal, every kind */
     uint64_t first_sent_ns, last_sent_ns, sent, lag_max_ns;
