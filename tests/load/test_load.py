@@ -32,24 +32,41 @@ REPLIES = {
     "/close": b"",
     "/rst": b"",
     "/silence": b"",
+    "/more": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok?",
+    "/last": b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+    "/end": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
 }
+# After all others the server closes the connection.
+KEPT = ["/length", "/chunked", "/slow", "/more", "/last"]
+
+
+def read_head(connection):
+    """A request; empty when the client is gone."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = connection.recv(4096)
+        if not piece:
+            return ""
+        head += piece
+    return head.decode()
 
 
 def serve(connection, peers):
     with connection:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(4096)
-        verb, path, _ = head.decode().split("\r\n")[0].split(" ")
-        assert verb == "GET"
-        peers.append(connection.getpeername()[0])
-        if path == "/slow":
-            time.sleep(0.4)
-        if path == "/silence":
-            connection.recv(1)  # until the client gives up
-        if path == "/rst":
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        connection.sendall(REPLIES[path])
+        while head := read_head(connection):
+            verb, path, _ = head.split("\r\n")[0].split(" ")
+            assert verb == "GET"
+            peers.append(connection.getpeername())
+            if path == "/slow":
+                time.sleep(0.4)
+            if path == "/silence":
+                connection.recv(1)  # until the client gives up
+            if path == "/rst":
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                      struct.pack("ii", 1, 0))
+            connection.sendall(REPLIES[path])
+            if path not in KEPT or "Connection: keep-alive" not in head:
+                return
 
 
 class Server:
@@ -155,7 +172,33 @@ def test_what_finds_no_place_is_not_sent_and_said_aloud(server):
 def test_sources_take_turns(server):
     measure(server.port, "--path", "/length", "--source", "127.0.0.2,127.0.0.3",
             "--deadline", "10s")
-    assert sorted(server.peers) == 5 * ["127.0.0.2"] + 5 * ["127.0.0.3"]
+    assert sorted(ip for ip, _ in server.peers) == 5 * ["127.0.0.2"] + 5 * ["127.0.0.3"]
+
+
+@pytest.mark.parametrize("path", ["/length", "/chunked"])
+def test_a_kept_connection_is_used_again(server, path):
+    result = measure(server.port, "--path", path, "--keep-alive", "1", "-r", "20/s", "-d", "1s",
+                     "--deadline", "10s")
+    assert result["useful"] + result["not_sent"] == 20
+    assert result["useful"] == len(server.peers) > 1
+    assert len(set(server.peers)) == 1
+
+
+def test_kept_connections_are_no_more_than_asked_for(server):
+    result = measure(server.port, "--path", "/slow", "--keep-alive", "3", "-d", "600ms",
+                     "--deadline", "10s")
+    # Busy for 0.4 s each, then the same three again.
+    assert result["useful"] + result["not_sent"] == 60
+    assert result["useful"] > 3
+    assert len(set(server.peers)) == 3
+
+
+@pytest.mark.parametrize("path", ["/to-the-end", "/more", "/last", "/end"])
+def test_a_connection_that_does_not_last_is_not_used_again(server, path):
+    result = measure(server.port, "--path", path, "--keep-alive", "20", "-r", "20/s", "-d", "500ms",
+                     "--deadline", "10s")
+    assert outcomes(result) == only("useful")
+    assert len(set(server.peers)) == 10
 
 
 def test_csv_and_series_have_the_same_names(server):

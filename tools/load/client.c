@@ -20,11 +20,12 @@ struct request {
     struct event event;
     struct http_parser reply;
     struct client *client;
-    struct request *next_free;
+    TAILQ_ENTRY(request) place;
     uint64_t intended_ns;
     size_t written_bytes;
     int fd;
     bool connected, answered, complete; /* answered: at least one byte came back */
+    bool lasts;                         /* the connection can take another request */
 };
 
 static void on_ready(int fd, short what, void *arg);
@@ -47,6 +48,9 @@ static int on_reply_complete(struct http_parser *parser)
     struct request *request = parser->data;
 
     request->complete = true;
+    request->lasts = request->client->options->keep_alive && http_should_keep_alive(parser);
+    /* What follows is not of this reply. */
+    http_parser_pause(parser, 1);
     return 0;
 }
 
@@ -69,38 +73,76 @@ int client_init(struct client *client, const struct load_options *options, struc
     *client = (struct client){.options = options, .results = results, .base = base};
     http_parser_settings_init(&client->reply);
     client->reply.on_message_complete = on_reply_complete;
-    client->text_bytes =
-        (size_t)snprintf(client->text, sizeof(client->text),
-                         "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sluice-load\r\n"
-                         "Connection: close\r\n\r\n",
-                         options->path, options->target_text);
+    client->text_bytes = (size_t)snprintf(
+        client->text, sizeof(client->text),
+        "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sluice-load\r\n"
+        "Connection: %s\r\n\r\n",
+        options->path, options->target_text, options->keep_alive ? "keep-alive" : "close");
     client->pool_size = connections_allowed(options->connections);
     client->pool = calloc(client->pool_size, sizeof(*client->pool));
     if (!client->pool)
         return -ENOMEM;
-    for (uint32_t i = client->pool_size; i-- > 0;) {
-        client->pool[i].client = client;
-        client->pool[i].next_free = client->free;
-        client->free = &client->pool[i];
-    }
+    TAILQ_INIT(&client->free);
+    TAILQ_INIT(&client->idle);
+    for (uint32_t i = 0; i < client->pool_size; i++)
+        TAILQ_INSERT_TAIL(&client->free, &client->pool[i], place);
     return 0;
 }
 
 void client_free(struct client *client)
 {
     free(client->pool);
-    client->pool = client->free = NULL;
+    client->pool = NULL;
+}
+
+static void hang_up(struct request *request)
+{
+    event_del(&request->event);
+    close(request->fd);
+    TAILQ_INSERT_HEAD(&request->client->free, request, place);
+}
+
+static struct request *take_idle(struct client *client)
+{
+    struct request *request = TAILQ_FIRST(&client->idle);
+
+    if (request) {
+        TAILQ_REMOVE(&client->idle, request, place);
+        event_del(&request->event);
+    }
+    return request;
+}
+
+/* Nothing is asked, so whatever comes is the service's end of the connection. */
+static void on_idle_ready(int fd, short what, void *arg)
+{
+    struct request *request = arg;
+
+    (void)fd;
+    (void)what;
+    TAILQ_REMOVE(&request->client->idle, request, place);
+    hang_up(request);
+}
+
+static void keep_open(struct request *request)
+{
+    struct client *client = request->client;
+
+    event_del(&request->event);
+    event_assign(&request->event, client->base, request->fd, EV_READ, on_idle_ready, request);
+    event_add(&request->event, NULL);
+    TAILQ_INSERT_TAIL(&client->idle, request, place);
 }
 
 static void finish(struct request *request, enum outcome outcome, uint64_t latency_ns)
 {
     struct client *client = request->client;
 
-    event_del(&request->event);
-    close(request->fd);
     results_add(client->results, outcome, request->intended_ns, latency_ns);
-    request->next_free = client->free;
-    client->free = request;
+    if (request->lasts && !client->draining)
+        keep_open(request);
+    else
+        hang_up(request);
 }
 
 static void finish_now(struct request *request, enum outcome outcome)
@@ -178,6 +220,7 @@ static void read_reply(struct request *request)
 {
     static char chunk[REPLY_CHUNK_BYTES];
     ssize_t n = recv(request->fd, chunk, sizeof(chunk), 0);
+    size_t parsed;
 
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
         finish_broken(request, errno);
@@ -186,8 +229,9 @@ static void read_reply(struct request *request)
     if (n >= 0) {
         request->answered |= n > 0;
         /* Zero bytes tell the parser of the end, which completes a reply without a length. */
-        http_parser_execute(&request->reply, &request->client->reply, chunk, (size_t)n);
+        parsed = http_parser_execute(&request->reply, &request->client->reply, chunk, (size_t)n);
         if (request->complete) {
+            request->lasts &= n > 0 && parsed == (size_t)n;
             finish_complete(request);
             return;
         }
@@ -256,19 +300,20 @@ static bool own_shortage(int error)
     return error == EADDRNOTAVAIL || error == EAGAIN || error == ENOBUFS || error == ENOMEM;
 }
 
-void client_send(struct client *client, uint64_t intended_ns, const struct source *source)
+static void begin(struct request *request, struct client *client, uint64_t intended_ns, int fd)
+{
+    *request = (struct request){.client = client, .intended_ns = intended_ns, .fd = fd};
+    http_parser_init(&request->reply, HTTP_RESPONSE);
+    request->reply.data = request;
+    event_assign(&request->event, client->base, fd, EV_WRITE, on_ready, request);
+}
+
+static void send_on_fresh(struct request *request, struct client *client, uint64_t intended_ns,
+                          const struct source *source)
 {
     const struct source *target = &client->options->target;
-    struct request *request = client->free;
-    uint64_t now_ns = run_clock_ns(client);
-    int fd, error = 0;
+    int fd = open_socket(target, source), error = 0;
 
-    /* Nobody would have waited for it any more. */
-    if (now_ns >= intended_ns + client->options->timeout_ns || !request) {
-        not_sent(client, intended_ns, request ? ETIME : EMFILE);
-        return;
-    }
-    fd = open_socket(target, source);
     if (fd < 0) {
         not_sent(client, intended_ns, errno);
         return;
@@ -280,12 +325,44 @@ void client_send(struct client *client, uint64_t intended_ns, const struct sourc
         not_sent(client, intended_ns, error);
         return;
     }
-    results_sent(client->results, intended_ns, now_ns);
-    client->free = request->next_free;
-    *request = (struct request){.client = client, .intended_ns = intended_ns, .fd = fd};
-    http_parser_init(&request->reply, HTTP_RESPONSE);
-    request->reply.data = request;
+    results_sent(client->results, intended_ns, run_clock_ns(client));
+    TAILQ_REMOVE(&client->free, request, place);
+    begin(request, client, intended_ns, fd);
     wait_for(request, EV_WRITE);
     if (error)
         finish_broken(request, error);
+}
+
+void client_send(struct client *client, uint64_t intended_ns, const struct source *source)
+{
+    uint64_t now_ns = run_clock_ns(client);
+    struct request *request;
+
+    /* Nobody would have waited for it any more. */
+    if (now_ns >= intended_ns + client->options->timeout_ns) {
+        not_sent(client, intended_ns, ETIME);
+        return;
+    }
+    request = take_idle(client);
+    if (request) {
+        results_sent(client->results, intended_ns, now_ns);
+        begin(request, client, intended_ns, request->fd);
+        request->connected = true;
+        write_request(request);
+        return;
+    }
+    request = TAILQ_FIRST(&client->free);
+    if (request)
+        send_on_fresh(request, client, intended_ns, source);
+    else
+        not_sent(client, intended_ns, EMFILE);
+}
+
+void client_drain(struct client *client)
+{
+    struct request *request;
+
+    client->draining = true;
+    while ((request = take_idle(client)))
+        hang_up(request);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One request's life: a fresh connection, one HTTP/1.1 request with `Connection: close`, one reply.
+ * With `keep_alive` the connection, if the service leaves it open after a whole reply, is used
+ * again by a later request, the one that has been idle for longest first.
  *
  * An honest open-loop client: it is sent when the schedule says so whatever became of the others,
  * its latency counts from that intended time even if the generator was late itself, and it gives up
@@ -12,7 +14,9 @@
 
 #include <event2/event.h>
 #include <http_parser.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "tools/load/options.h"
 #include "tools/load/results.h"
@@ -25,8 +29,10 @@ struct client {
     struct event_base *base;
     struct http_parser_settings reply;
     uint64_t start_ns; /* of the run, CLOCK_MONOTONIC */
-    struct request *pool, *free;
+    struct request *pool;
     uint32_t pool_size;
+    TAILQ_HEAD(request_list, request) free, idle; /* idle: with an open connection */
+    bool draining;
     int not_sent_errno; /* why the last request that could not be sent was not */
     size_t text_bytes;
     char text[LOAD_PATH_MAX_BYTES + 256]; /* the request */
@@ -40,6 +46,9 @@ void client_free(struct client *client);
 /* Starts a request intended for `intended_ns` of the run from `source` (NULL: any); its outcome is
  * in the results once, now or later. */
 void client_send(struct client *client, uint64_t intended_ns, const struct source *source);
+
+/* After the last request: connections are closed as they fall idle, those that are at once. */
+void client_drain(struct client *client);
 
 uint64_t client_clock_ns(void);
 

@@ -12,8 +12,8 @@
 
 static const char help_text[] =
     "Usage: sluice-load --target ADDR[:PORT] [OPTION...]\n"
-    "Open-loop HTTP load: one fresh connection per request, sent when the schedule says so;\n"
-    "latency counts from the intended time.\n\n"
+    "Open-loop HTTP load: one fresh connection per request (but see --keep-alive), sent when the\n"
+    "schedule says so; latency counts from the intended time.\n\n"
     "  -t, --target ADDR[:PORT]  where to, [ADDR]:PORT for IPv6 (port 80)\n"
     "  -r, --rate N/s            requests per s, min or h (100/s)\n"
     "  -d, --duration TIME       of sending, us|ms|s|min, 1h at most (10s)\n"
@@ -26,6 +26,8 @@ static const char help_text[] =
     "      --seed N              of --poisson (1)\n"
     "      --connections N       at once, 65536 at most and less than the descriptor limit; a\n"
     "                            request that finds none free is not_sent (16384)\n"
+    "      --keep-alive N        in place of --connections: N at most that stay open and are used\n"
+    "                            again; if none is idle, the request's source opens a new one\n"
     "  -j, --json                one JSON object\n"
     "      --csv                 a header and a row\n"
     "      --series              also what became of each second's requests\n"
@@ -43,6 +45,7 @@ enum {
     OPT_POISSON,
     OPT_SEED,
     OPT_CONNECTIONS,
+    OPT_KEEP_ALIVE,
     OPT_CSV,
     OPT_SERIES,
     OPT_VERSION
@@ -59,6 +62,7 @@ static const struct option long_options[] = {
     {"poisson", no_argument, NULL, OPT_POISSON},
     {"seed", required_argument, NULL, OPT_SEED},
     {"connections", required_argument, NULL, OPT_CONNECTIONS},
+    {"keep-alive", required_argument, NULL, OPT_KEEP_ALIVE},
     {"json", no_argument, NULL, 'j'},
     {"csv", no_argument, NULL, OPT_CSV},
     {"series", no_argument, NULL, OPT_SERIES},
@@ -187,6 +191,8 @@ static int read_one(struct load_options *options, int option, const char *value)
     case OPT_SEED:
         return parse_whole(value, UINT64_MAX, &options->schedule.seed);
     case OPT_CONNECTIONS:
+    case OPT_KEEP_ALIVE:
+        options->keep_alive = option == OPT_KEEP_ALIVE;
         return read_connections(options, value);
     case 'j':
     case OPT_CSV:

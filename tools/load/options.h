@@ -27,6 +27,7 @@ struct load_options {
     uint64_t deadline_ns; /* a reply complete by then is useful */
     uint64_t timeout_ns;  /* the client gives up; never before the deadline */
     uint32_t connections; /* at once, at most */
+    bool keep_alive;      /* and used again */
     enum load_format format;
     bool series; /* rows per second as well */
 };

@@ -46,6 +46,8 @@ static void on_due(int fd, short what, void *arg)
     }
     if (sender->next < schedule->n)
         wait_for_next(sender);
+    else
+        client_drain(&sender->client);
 }
 
 static struct event_base *new_base(void)
