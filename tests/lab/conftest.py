@@ -73,3 +73,11 @@ def make_lab(machine, tmp_path):
     finally:
         for lab in labs:
             lab.down()
+
+
+@pytest.fixture
+def bridge_lab(machine, tmp_path):
+    """bridge_lab("--rtt", "50ms"): a lab with a bridge in place of Sluice, always taken down."""
+    lab = Lab(f"test{os.getpid()}-{next(numbers)}", tmp_path)
+    yield lab.up_without
+    lab.down()

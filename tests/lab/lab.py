@@ -106,7 +106,7 @@ class Lab:
         self.state = pathlib.Path(f"/run/{name}-lab")
         self.socket = self.state / "sluice.sock"
         self.daemon = None  # the one that serves the gate
-        self.others = []  # backend and nginx
+        self.processes = {}  # the others, by name
         self.loads = []
 
     # -- up and down --
@@ -124,9 +124,17 @@ class Lab:
         if "did not come up (lines of its driver above say why)" in done.stderr:
             raise Unavailable(done.stderr)
         assert done.returncode == 0, done.stdout + done.stderr
-        pids = dict(re.findall(r"process=(\w+) pid=(\d+) running", self.script("status").stdout))
-        self.daemon = Daemon(int(pids.pop("sluiced")))
-        self.others = [Daemon(int(pid)) for pid in pids.values()]
+        return self.adopt()
+
+    def up_without(self, *more):
+        """A bridge in place of the daemon."""
+        self.script("up", "--without", *more)
+        return self.adopt()
+
+    def adopt(self):
+        self.processes = {what: Daemon(int(pid)) for what, pid in re.findall(
+            r"process=(\w+) pid=(\d+) running", self.script("status").stdout)}
+        self.daemon = self.processes.pop("sluiced", None)
         return self
 
     def down(self):
@@ -138,7 +146,7 @@ class Lab:
             self.daemon.signal(signal.SIGKILL)
             self.daemon.wait(5)
         self.script("down")
-        for process in self.others:
+        for process in self.processes.values():
             assert process.wait(5) is not None
         left = [path for path in pathlib.Path("/run/netns").glob(f"{self.name}-*")]
         assert not self.state.exists() and not left
@@ -156,7 +164,9 @@ class Lab:
                               timeout=20, check=True).stdout
 
     def load(self, **options):
-        words = [word for key, value in options.items() for word in (f"--{key}", value)]
+        """An option that takes no value is True."""
+        words = [word for key, value in options.items()
+                 for word in (f"--{key.replace('_', '-')}", value) if word is not True]
         process = subprocess.Popen(self.command("clients", SLUICE_LOAD, *words, "--json"),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.loads.append(Load(process))
