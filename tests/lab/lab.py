@@ -117,10 +117,10 @@ class Lab:
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done
 
-    def up(self, text, port="af_packet"):
+    def up(self, text, port="af_packet", *more):
         path = self.folder / "gate.conf"
         path.write_text(text)
-        done = self.script("up", "--port", port, "--config", str(path), check=False)
+        done = self.script("up", "--port", port, "--config", str(path), *more, check=False)
         if "did not come up (lines of its driver above say why)" in done.stderr:
             raise Unavailable(done.stderr)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -154,7 +154,8 @@ class Lab:
     # -- namespaces --
 
     def namespace(self, where):
-        return self.name + {"clients": "-cl", "gateway": "-gw", "inside": "-sv"}[where]
+        return self.name + {"clients": "-cl", "distance": "-di", "gateway": "-gw",
+                            "inside": "-sv"}[where]
 
     def command(self, where, *words):
         return ["nsenter", f"--net=/run/netns/{self.namespace(where)}", *map(str, words)]

@@ -42,13 +42,13 @@ def test_a_pace_holds_for_what_starts_then(bridge_lab):
     assert 1000 * SLOTS / 170 < fast["p50_ms"] < SLOW_MS
 
 
-@pytest.mark.parametrize("words", [["pace"], ["pace", "17"], ["pace", "0/s"], ["pace", "1000001/s"],
-                                   ["signal", "backend", "KILL"], ["signal", "gate", "STOP"]])
-def test_what_cannot_be_done_is_told(bridge_lab, words):
+def test_what_cannot_be_done_is_told(bridge_lab):
     lab = bridge_lab()
-    done = lab.script(*words, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"lab: {words[0]}")
+    for words in (["pace"], ["pace", "17"], ["pace", "0/s"], ["pace", "1000001/s"],
+                  ["signal", "backend", "KILL"], ["signal", "gate", "STOP"]):
+        done = lab.script(*words, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"lab: {words[0]}")
     assert lab.backend()["pace_changes"] == 0
 
 
