@@ -20,7 +20,8 @@ SCRIPT = ROOT / "tools/lab/lab"
 SLUICED = BUILD / "control/plane/sluiced"
 SLUICECTL = BUILD / "control/cli/sluicectl"
 SLUICE_LOAD = BUILD / "tools/load/sluice-load"
-PROGRAMS = [SLUICED, SLUICECTL, SLUICE_LOAD, BUILD / "tools/lab/sluice-lab-backend"]
+PROGRAMS = [SLUICED, SLUICECTL, SLUICE_LOAD, BUILD / "tools/lab/sluice-lab-backend",
+            BUILD / "tools/lab/sluice-lab-wire"]
 
 SERVICE = "10.9.0.10"
 UP_MAX_S = 60
@@ -40,14 +41,15 @@ tenants = (
 );
 services = (
   {{ name = "web"; addresses = ["10.9.0.10"]; protocol = "tcp"; ports = ["80", "8081", "8090"];
-    unit = "connection"; window = 4096; refuse = "rst"; }}
+    {service} }}
 );
 """
+UNBOUNDED = 'unit = "connection"; window = 4096; refuse = "rst";'
 
 
-def config(acme="", workers='workers = [1]; idle = "sleep";'):
+def config(acme="", workers='workers = [1]; idle = "sleep";', service=UNBOUNDED):
     """Two tenants, globex without a limit; `acme` is what is said of the other one."""
-    return CONFIG.format(acme=acme, workers=workers)
+    return CONFIG.format(acme=acme, workers=workers, service=service)
 
 
 class Unavailable(Exception):
