@@ -6,6 +6,7 @@
 #define NS_PER_S       1e9
 #define FAST_SIGMAS    3.0
 #define FAST_SHARE     0.1 /* real arrivals are burstier than Poisson's: smaller steps are averaged */
+#define DOUBT_SIGMAS   1.4
 #define ENGAGE_SIGMAS  3.0
 #define PI_DECAY       (1.0 / 64)
 #define SHED_CLASS_MAX CLASS_CRITICAL /* classes below this one may be shed */
@@ -51,26 +52,38 @@ static uint64_t counted(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
+/*
+ * Whether the short mean tells of a step; if it only raises a doubt, the long one grows no longer.
+ * The variance is that of an exponential mean of Poisson arrivals; a single one after silence is no
+ * step.
+ */
+static bool class_stepped(struct shed_class *c, double fast_s, double dt_s)
+{
+    double variance = (c->rate.per_s + 1 / fast_s) / (2 * fast_s);
+    double difference = c->fast.per_s - c->rate.per_s, least = FAST_SHARE * c->rate.per_s;
+    double square = difference * difference;
+
+    if (square > FAST_SIGMAS * FAST_SIGMAS * variance && square > least * least)
+        return true;
+    if (square > DOUBT_SIGMAS * DOUBT_SIGMAS * variance && c->rate.span_s > c->fast.span_s)
+        c->rate.span_s -= dt_s;
+    return false;
+}
+
 /* Takes in `n` attempts. True when the rate has just stepped up. */
 static bool class_observe(struct shed_class *c, uint64_t n, double dt_s)
 {
-    double now = (double)n / dt_s;
+    double now = (double)n / dt_s, before;
     double fast_s = clamp(SHED_FAST_SAMPLE / (c->rate.per_s + 1), SHED_FAST_MIN_S, SHED_FAST_MAX_S);
-    double difference, variance, least;
 
     mean_add(&c->fast, now, dt_s, fast_s);
     mean_add(&c->rate, now, dt_s, SHED_RATE_S);
     mean_add(&c->slow, now, dt_s, SHED_SLOW_S);
-    difference = c->fast.per_s - c->rate.per_s;
-    /* Of an exponential mean of Poisson arrivals; a single one after silence is no step. */
-    variance = (c->rate.per_s + 1 / fast_s) / (2 * fast_s);
-    least = FAST_SHARE * c->rate.per_s;
-    if (difference * difference <= FAST_SIGMAS * FAST_SIGMAS * variance ||
-        difference * difference <= least * least)
+    if (!class_stepped(c, fast_s, dt_s))
         return false;
-    /* The short mean lags as well: what comes now counts double. */
-    c->rate = (struct shed_mean){c->fast.per_s, c->fast.span_s / 2};
-    return difference > 0;
+    before = c->rate.per_s;
+    c->rate = c->fast;
+    return c->rate.per_s > before;
 }
 
 static void observe(struct shed_control *s, const struct shed_sample *sample, struct period *period)

@@ -23,8 +23,9 @@
  * Noise is not overload. A rate of n/s measured over t s is uncertain by sqrt(n/t); a service
  * whose bulk just fits B_c would shed some of it in every upward wobble. Therefore
  *  - a rate is the mean over up to SHED_RATE_S, and restarts from a short one when the two differ
- *    by more than 3 standard deviations of the short one: quiet in the steady state, and yet as
- *    quick as the short one when a step comes;
+ *    by more than 3 standard deviations of the short one (and a tenth); it grows no longer while
+ *    they differ by more than 1.4: quiet in the steady state, and yet as quick as the short one
+ *    when a step comes;
  *  - feed-forward engages when the rate stands significantly above B_c or has just stepped above
  *    it, and disengages when the rate is down at B_c: the smaller excess is what R is for;
  *  - unless feed-forward is engaged the PI waits until a queue has stood for SHED_STAND_NS: a queue
@@ -49,7 +50,7 @@
 #define SHED_COLD_NS       1000000000ull /* after the first sample: nothing is shed */
 #define SHED_COLD_SAMPLE   32            /* attempts, as well */
 #define SHED_FAST_MAX_S    0.5           /* horizon of the short mean ... */
-#define SHED_FAST_MIN_S    0.2           /* ... which shrinks to hold ... */
+#define SHED_FAST_MIN_S    0.1           /* ... which shrinks to hold ... */
 #define SHED_FAST_SAMPLE   48.0          /* ... about so many attempts */
 #define SHED_RATE_S        8.0           /* horizon of a class's rate, and of a learnt capacity */
 #define SHED_SLOW_S        30.0          /* horizon of what is kept for the higher classes */
