@@ -204,6 +204,34 @@ void wait_taken(struct wait_queue *queue, const struct waiter *waiter)
     queue->left--;
 }
 
+uint64_t wait_neediest(const struct wait_queue *queue, const struct window *shares,
+                       const struct share_rules *rules, unsigned n_shares, uint64_t allowed)
+{
+    uint64_t waiting = queue->lines & allowed, lines = 0;
+    uint64_t least_used = 0, least_weight = 1; /* of `lines` */
+
+    if (n_shares == 0)
+        return allowed;
+    for (unsigned i = 0; i < n_shares; i++) {
+        uint64_t of_share = waiting & wait_share_lines(i);
+        uint64_t used, ours, theirs;
+
+        if (of_share == 0)
+            continue;
+        used = window_used(&shares[i]);
+        ours = used * least_weight;
+        theirs = least_used * rules[i].weight;
+        if (lines == 0 || ours < theirs) {
+            lines = 0;
+            least_used = used;
+            least_weight = rules[i].weight;
+        }
+        if (lines == 0 || ours == theirs)
+            lines |= of_share;
+    }
+    return lines;
+}
+
 struct waiter *wait_newest_of(struct wait_pool *pool, const struct wait_queue *queue,
                               enum policy_class class)
 {

@@ -114,6 +114,15 @@ struct waiter *wait_next(struct wait_pool *pool, const struct wait_queue *queue,
                          enum policy_order order, bool overloaded, uint64_t allowed);
 void wait_taken(struct wait_queue *queue, const struct waiter *waiter);
 
+/*
+ * Of the lines in `allowed` that wait, those whose share holds the fewest slots for its weight: for
+ * wait_next(), so that lent slots are shared by the time they are held. Turns alone would give the
+ * same number of slots to everybody, and so ten times the service to work that takes ten times as
+ * long. `shares` and `rules` as of share_acquire(); without shares, all that is allowed.
+ */
+uint64_t wait_neediest(const struct wait_queue *queue, const struct window *shares,
+                       const struct share_rules *rules, unsigned n_shares, uint64_t allowed);
+
 /* Who has to go for one of `class`: of the lowest class that waits the newest, who has least to
  * lose. NULL: nobody of a lower class waits here. */
 struct waiter *wait_newest_of(struct wait_pool *pool, const struct wait_queue *queue,

@@ -20,7 +20,8 @@ struct door_rules {
     struct share_rules slot_shares[SHARES_MAX + 1], place_shares[SHARES_MAX + 1];
     unsigned n_shares;
     enum policy_order order;
-    uint64_t age_ns; /* WAIT_FOREVER: no bound */
+    bool turns_alone; /* hands out without a look at who needs it most */
+    uint64_t age_ns;  /* WAIT_FOREVER: no bound */
 };
 
 struct door {
@@ -127,8 +128,15 @@ static inline enum door_event door_poll(struct door *d, unsigned worker, uint64_
     bool expired = w && now_ns - w->since_ns > d->rules.age_ns;
     uint64_t age_ns = w ? now_ns - w->since_ns : 0;
 
-    while (!expired &&
-           (w = wait_next(pool, queue, d->rules.order, sojourn->overloaded, allowed)) != NULL) {
+    while (!expired) {
+        uint64_t lines = d->rules.turns_alone
+                             ? allowed
+                             : wait_neediest(queue, d->slots_of, d->rules.slot_shares,
+                                             d->rules.n_shares, allowed);
+
+        w = wait_next(pool, queue, d->rules.order, sojourn->overloaded, lines);
+        if (!w)
+            break;
         expired = w->until_ns < now_ns;
         if (expired || door_take_slot(d, w) == SHARE_TAKEN)
             break;

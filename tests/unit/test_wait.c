@@ -168,6 +168,32 @@ static void lines_take_turns(void **state)
     free(q.pool);
 }
 
+static void neediest_holds_least_for_its_weight(void **state)
+{
+    static const struct share_rules rules[4] = {{0, 9, 1}, {0, 9, 2}, {0, 9, 1}, {0, 9, 3}};
+    struct window shares[4] = {{.used = 3}, {.used = 4}, {.used = 1}, {.used = 6}};
+    const uint64_t all = WAIT_ALL_LINES;
+    struct queue q;
+
+    (void)state;
+    queue_start(&q, POOL);
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 0);
+    assert_true(wait_neediest(&q.queue, NULL, NULL, 0, 5) == 5);
+    add(&q, 1, 0, CLASS_BULK);
+    add(&q, 2, 1, CLASS_BULK);
+    add(&q, 3, 1, CLASS_CRITICAL);
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 0x28); /* 2 to 3 */
+    add(&q, 4, 3, CLASS_NORMAL);
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 0x428); /* 2 each */
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, ~(uint64_t)0x20) == 0x408);
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, 1) == 1);
+    add(&q, 5, 2, CLASS_BULK);
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 0x40);
+    shares[0].used = 0;
+    assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 1);
+    free(q.pool);
+}
+
 static void displaced_is_the_newest_of_the_lowest_class(void **state)
 {
     struct queue q;
@@ -334,6 +360,7 @@ int main(void)
         cmocka_unit_test(sets_of_lines),
         cmocka_unit_test(next_of_each_order),
         cmocka_unit_test(lines_take_turns),
+        cmocka_unit_test(neediest_holds_least_for_its_weight),
         cmocka_unit_test(displaced_is_the_newest_of_the_lowest_class),
         cmocka_unit_test(queue_stands_after_an_interval_above_target),
         cmocka_unit_test(reservations_are_for_the_classes_above),
