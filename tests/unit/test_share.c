@@ -116,6 +116,21 @@ static void forced_slots_are_debt_of_both(void **state)
     assert_int_equal(acquire(&c, 2), SHARE_TAKEN);
 }
 
+/* A guarantee holds to its last slot, even when debt has eaten into what others are guaranteed. */
+static void debt_of_others_takes_no_guarantee_away(void **state)
+{
+    struct crew c = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++)
+        share_force(&c.service, c.shares, SHARES, 0);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(acquire(&c, 1), SHARE_TAKEN);
+    assert_int_equal(acquire(&c, 1), SHARE_FULL);
+    assert_int_equal(acquire(&c, 2), SHARE_TAKEN); /* one of its three is left */
+    assert_int_equal(acquire(&c, 2), SHARE_FULL);
+}
+
 /* Guarantees of more than there is: each as it comes, never more than the limit. */
 static void guarantees_beyond_the_limit_are_first_come(void **state)
 {
@@ -218,6 +233,7 @@ int main(void)
         cmocka_unit_test(used_guarantees_are_kept_no_longer),
         cmocka_unit_test(no_shares_is_one_window),
         cmocka_unit_test(forced_slots_are_debt_of_both),
+        cmocka_unit_test(debt_of_others_takes_no_guarantee_away),
         cmocka_unit_test(guarantees_beyond_the_limit_are_first_come),
         cmocka_unit_test(limits_are_exact_among_threads),
     };
