@@ -282,7 +282,10 @@ static void crew_enter(struct crew *c, const struct waiter *w)
 
     while (i < SLOTS && c->inside[i] != NOT_INSIDE)
         i++;
-    assert_true(i < SLOTS); /* never more than the window */
+    assert_true(i < SLOTS); /* never more than the window, nor into what is reserved */
+    if (w->class == CLASS_BULK)
+        assert_true(window_used(&c->door.slots) <=
+                    SLOTS - c->door.rules.slot_reserve[CLASS_CRITICAL]);
     c->inside[i] = c->now_ns + 1000000 + random_below(&c->seed, 38000000);
     c->work[i] = *w;
 }
