@@ -12,9 +12,10 @@
  *     until something slow is done (censoring). It joins with twice its age, the median of a life
  *     seen at some moment of it. When at least half of what happened lately lies outside the
  *     quantiles alpha and 1 - alpha, the service has changed, and what is older is forgotten.
- * mu  from periods in which the window stayed full only: else completions show the demand. Over 1
- * to 2 s of such time; a second without any makes it unknown. A configured capacity holds until
- *     full periods show less.
+ *     Requests that hung before the window began are left out while others are done.
+ * mu  from periods in which the window stayed full: else completions show the demand. Over 1 to 2 s
+ *     of such time; a second without any makes it unknown. A configured capacity holds until full
+ *     periods show less.
  * alpha starts as configured and follows the share of broken promises. It is looked at after
  *     6 / alpha pieces of work: a quarter more when less than half of what is allowed was broken; a
  *     third less at once when more than allowed was. 1/32 to 4 times what is configured.
@@ -110,7 +111,7 @@ struct promise_control {
 
 /*
  * Once a period: takes in what was `seen` until `now_ns` and publishes to `out`. The first step
- * only remembers the counts. About 30 us: some ten passes over a histogram.
+ * only remembers the counts. It costs some ten passes over a histogram, and 24 KiB of stack.
  */
 void promise_control_step(struct promise_control *ctl, const struct promise_rules *rules,
                           const struct promise_seen *seen, uint64_t now_ns, struct promise *out);

@@ -85,7 +85,8 @@ static void promises_are_kept_with_a_short_deadline(void **state)
     }
 }
 
-/* 3 % of the work takes 200 times as long as the rest: most of that is late whoever is refused. */
+/* A tenth of the work takes 200 times as long as the rest, 225 ms by the mean: of that, 64 % take
+ * longer than the deadline by themselves, whoever is refused. */
 static void what_cannot_be_in_time_costs_no_goodput(void **state)
 {
     struct setup setup = heavy, unchecked;
@@ -93,15 +94,16 @@ static void what_cannot_be_in_time_costs_no_goodput(void **state)
 
     (void)state;
     setup.slots = 16;
-    setup.tail_share = .03;
+    setup.tail_share = .1;
     setup.tail_factor = 200;
+    setup.deadline_ns = 100 * MS;
     setup.load = 5;
     unchecked = setup;
     unchecked.no_check = true;
     with = settled("long tail, checked", &setup, 3);
     without = settled("long tail, not checked", &unchecked, 3);
-    assert_true((double)with.useful >= .95 * (double)(without.useful + without.late));
-    assert_true(tally_broken(with) <= .02);
+    assert_true((double)with.useful >= .9 * (double)(without.useful + without.late));
+    assert_true(tally_broken(with) <= .064 + .01);
 }
 
 /* Ten times slower for a minute, at twice the old capacity. */

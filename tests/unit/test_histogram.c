@@ -97,6 +97,7 @@ static void ranks_of_huge_counts_do_not_wrap(void **state)
     (void)state;
     h.cells[5] = 1ull << 61;
     h.cells[6] = 1ull << 61;
+    assert_int_equal(quantile_ns(&h, 0), histogram_upper_ns(5)); /* not of an empty cell */
     assert_int_equal(quantile_ns(&h, 500000), histogram_upper_ns(5));
     assert_int_equal(quantile_ns(&h, 500001), histogram_upper_ns(6));
 }
