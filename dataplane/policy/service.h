@@ -37,7 +37,7 @@ enum policy_refusal { REFUSAL_DROP, REFUSAL_RST };
 enum policy_turn { TURN_RST, TURN_HTTP, TURN_PASS };
 
 /* Who leaves the queue first. ADAPTIVE: FIFO, and the newest first while it is overloaded. */
-enum policy_order { ORDER_FIFO, ORDER_ADAPTIVE, ORDER_DEADLINE };
+enum policy_order { ORDER_FIFO, ORDER_ADAPTIVE, ORDER_DEADLINE, ORDER_MAX };
 
 /* AUTO: as it goes. OPEN, CLOSED: held there by an operator, at run time only. */
 enum policy_breaker_mode { POLICY_BREAKER_AUTO, POLICY_BREAKER_OPEN, POLICY_BREAKER_CLOSED };
