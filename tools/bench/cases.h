@@ -10,7 +10,7 @@
 #include "tools/bench/order.h"
 #include "tools/bench/rows.h"
 
-#define CASES_MAX (OPTIONS_LIST_MAX * OPTIONS_LIST_MAX * OPTIONS_LIST_MAX * ORDER_MAX)
+#define CASES_MAX (OPTIONS_LIST_MAX * OPTIONS_LIST_MAX * OPTIONS_LIST_MAX * ORDERS)
 
 struct bench_case {
     const struct row *row;

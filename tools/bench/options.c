@@ -85,12 +85,12 @@ static bool parse_tenants(struct options *options, const char *list)
                                &options->n_tenants);
 }
 
-/* ORDER_MAX: none of this name. */
+/* ORDERS: none of this name. */
 static enum order find_order(const char *name, size_t bytes)
 {
     enum order order = 0;
 
-    while (order < ORDER_MAX &&
+    while (order < ORDERS &&
            (strlen(order_name(order)) != bytes || strncmp(order_name(order), name, bytes) != 0))
         order++;
     return order;
@@ -102,7 +102,7 @@ static bool parse_orders(struct options *options, const char *list)
     for (options->n_orders = 0; list; list = list_next(list)) {
         enum order order = find_order(list, strcspn(list, ","));
 
-        if (order == ORDER_MAX || options->n_orders == ORDER_MAX)
+        if (order == ORDERS || options->n_orders == ORDERS)
             return false;
         options->orders[options->n_orders++] = order;
     }

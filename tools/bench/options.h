@@ -31,7 +31,7 @@ struct options {
     uint32_t n_tenants;
     uint32_t tenants[OPTIONS_LIST_MAX]; /* of a journey */
     uint32_t n_orders;
-    enum order orders[ORDER_MAX];
+    enum order orders[ORDERS];
     uint32_t n_rows;
     const struct row *rows[OPTIONS_LIST_MAX];
 };

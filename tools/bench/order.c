@@ -7,7 +7,7 @@
 
 const char *order_name(enum order order)
 {
-    static const char *const names[ORDER_MAX] = {"random", "zipf"};
+    static const char *const names[ORDERS] = {"random", "zipf"};
 
     return names[order];
 }

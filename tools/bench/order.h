@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-enum order { ORDER_RANDOM, ORDER_ZIPF, ORDER_MAX };
+enum order { ORDER_RANDOM, ORDER_ZIPF, ORDERS };
 
 /* Draws of Zipf before they repeat, if there are fewer flows. */
 #define ORDER_ZIPF_VISITS (1u << 20)
