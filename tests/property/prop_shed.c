@@ -60,7 +60,7 @@ static void bulk_that_fits_is_left_alone(void **state)
             offered += m.count[CLASS_BULK].offered;
             shed += m.count[CLASS_BULK].shed;
         }
-        print_message("calm, %s service: %.2f %% of bulk shed\n",
+        print_message("# calm, %s service: %.2f %% of bulk shed\n",
                       exponential ? "exponential" : "even", 100.0 * (double)shed / (double)offered);
         assert_true(shed * 100 < offered);
     }
@@ -109,7 +109,7 @@ static struct lost run_scenario(const struct scenario *scenario, const struct mo
 
 static void print_lost(const char *what, const struct scenario *scenario, const struct lost *lost)
 {
-    print_message("%-34s %3.0f + %2.0f: alerts lost %6.3f/s (after 2 s %6.3f/s), wait %5.1f ms; "
+    print_message("# %-34s %3.0f + %2.0f: alerts lost %6.3f/s (after 2 s %6.3f/s), wait %5.1f ms; "
                   "bulk lost in the queue %6.2f/s\n",
                   what, scenario->bulk_per_s, scenario->alerts_per_s, lost->per_s,
                   lost->after_2s_per_s, lost->wait_ms, lost->bulk_per_s);
@@ -213,7 +213,7 @@ static void p_follows_steps_of_load(void **state)
             worst[i] = fmax(worst[i], settles_after_s(times[i]));
         assert_int_equal(model_lost(&m, CLASS_CRITICAL), 0);
     }
-    print_message("p within .02 after %.2f s (x5), %.2f s (x10), %.2f s (x1), worst of 5 seeds\n",
+    print_message("# p within .02 after %.2f s (x5), %.2f s (x10), %.2f s (x1), worst of 5 seeds\n",
                   worst[0], worst[1], worst[2]);
     for (unsigned i = 0; i < 3; i++)
         assert_true(worst[i] <= 1.75);
@@ -231,7 +231,7 @@ static void alternating_load_stays_within_bounds(void **state)
         assert_in_range(m.most_waiting, 0, setup.places);
         assert_in_range(m.oldest_served_ns, 0, setup.age_ns);
     }
-    print_message("alternating 1x and 10x: queue up to %u of %u, age up to %.1f ms, %.1f %% of "
+    print_message("# alternating 1x and 10x: queue up to %u of %u, age up to %.1f ms, %.1f %% of "
                   "capacity used\n",
                   m.most_waiting, setup.places, (double)m.oldest_served_ns / 1e6,
                   (double)m.sample.completed / 40 / 100);
@@ -260,7 +260,7 @@ static void p_is_steady_at_low_rates(void **state)
         n++;
     }
     deviation = sqrt(squares / n - sum / n * (sum / n));
-    print_message("100 + 20 against 100: p = %.3f +- %.3f\n", sum / n, deviation);
+    print_message("# 100 + 20 against 100: p = %.3f +- %.3f\n", sum / n, deviation);
     assert_float_equal(sum / n, 0.43, 0.02);
     assert_true(deviation < 0.06);
 }
@@ -296,7 +296,7 @@ static void pi_earns_its_place(void **state)
     double without = head_ms_when_misstated(false, &lost_without);
 
     (void)state;
-    print_message("150 configured for 100: head %.1f ms and %.1f alerts/s lost of 2000 with PI, "
+    print_message("# 150 configured for 100: head %.1f ms and %.1f alerts/s lost of 2000 with PI, "
                   "%.1f ms and %.1f/s without\n",
                   with, (double)lost_with / 10, without, (double)lost_without / 10);
     assert_float_equal(with, 20, 2);
@@ -352,7 +352,7 @@ static void retries_do_not_win_the_lottery(void **state)
     struct passed hash = passed(MODEL_STICKY), lottery = passed(MODEL_RANDOM);
 
     (void)state;
-    print_message("passed with 3 retries and without: hash %.3f and %.3f, random %.3f and %.3f\n",
+    print_message("# passed with 3 retries and without: hash %.3f and %.3f, random %.3f and %.3f\n",
                   hash.patient, hash.single, lottery.patient, lottery.single);
     assert_float_equal(hash.patient, hash.single, 0.05);
     assert_true(lottery.patient > 2.5 * lottery.single);
@@ -381,7 +381,7 @@ static void few_clients_meet_p_too(void **state)
             hit += shed_hits(shed_hash(client, CLASS_BULK, (uint32_t)seed), m.out.p[CLASS_BULK]);
         worst_client = fmax(worst_client, fabs(hit / 10.0 - 0.8));
     }
-    print_message("10 clients: share shed off by %.3f by attempt, %.3f by client\n", worst_attempt,
+    print_message("# 10 clients: share shed off by %.3f by attempt, %.3f by client\n", worst_attempt,
                   worst_client);
     assert_true(worst_attempt < 0.04);
     assert_true(worst_client > 0.09);
