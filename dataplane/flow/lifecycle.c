@@ -269,17 +269,35 @@ enum flow_effect flow_exchange_request(const struct flow *flow, const struct pac
     return flow->flags & FLOW_WAITS ? FLOW_EFFECT_REPEAT : request_effect(flow);
 }
 
+static __attribute__((noinline)) struct flow_change advance_tcp(struct flow *flow,
+                                                                const struct packet *packet,
+                                                                enum direction direction,
+                                                                struct flow_moment now)
+{
+    return direction == DIRECTION_IN ? advance_tcp_in(flow, packet, now)
+                                     : advance_tcp_out(flow, packet, now);
+}
+
 struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
                                 enum direction direction, struct flow_moment now)
 {
+    const uint8_t flags = flow->flags;
+
     if (packet->kind == PACKET_UDP)
         return advance_udp(flow, direction, now);
-    if (flow->state == FLOW_ESTABLISHED && !(packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST)))
-        return direction == DIRECTION_IN ? take_client_data(flow, packet, now)
-                                         : take_service_data(flow, packet, now);
-    if (direction == DIRECTION_IN)
-        return advance_tcp_in(flow, packet, now);
-    return advance_tcp_out(flow, packet, now);
+    /* Most packets change nothing but the time. */
+    if (flow->state != FLOW_ESTABLISHED || packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))
+        return advance_tcp(flow, packet, direction, now);
+    if (direction == DIRECTION_OUT) {
+        if (flags & (FLOW_OWES | FLOW_UNHEARD | FLOW_REPLIES))
+            return advance_tcp(flow, packet, direction, now);
+        flow->heard_ms = now.age_ms;
+    } else if (!(flags & FLOW_OWES)) {
+        if (packet->payload_bytes > 0 || flags & FLOW_REPLIES)
+            return advance_tcp(flow, packet, direction, now);
+        flow->heard_ms = now.age_ms;
+    }
+    return goes_on;
 }
 
 static void start(struct flow *flow, enum policy_unit unit, struct flow_moment now)

@@ -21,6 +21,9 @@
 #define METHOD_MAX 24  /* letters; the longest that is registered has 17 */
 #define HTTP_MAX   128 /* bytes of a reply */
 
+/* A refusal costs what these cost: with their sizes known, headers are summed without a loop. */
+#define ALWAYS __attribute__((always_inline))
+
 /* A segment without options; its payload is already in place. */
 struct segment {
     const struct address *source, *destination;
@@ -52,7 +55,8 @@ static void swap_macs(uint8_t *frame)
 }
 
 /* Returns the header's size. The identification may stay 0: the packet is atomic (RFC 6864). */
-static uint32_t write_ipv4(uint8_t *ip, const struct segment *segment, uint32_t tcp_bytes)
+static inline ALWAYS uint32_t write_ipv4(uint8_t *ip, const struct segment *segment,
+                                         uint32_t tcp_bytes)
 {
     uint16_t checksum;
 
@@ -81,7 +85,7 @@ static uint32_t write_ipv6(uint8_t *ip, const struct segment *segment, uint32_t 
     return IPV6_BYTES;
 }
 
-static void write_tcp(uint8_t *tcp, const struct segment *segment, uint32_t tcp_bytes)
+static inline ALWAYS void write_tcp(uint8_t *tcp, const struct segment *segment, uint32_t tcp_bytes)
 {
     uint16_t checksum;
 
@@ -97,9 +101,9 @@ static void write_tcp(uint8_t *tcp, const struct segment *segment, uint32_t tcp_
     memcpy(tcp + 16, &checksum, sizeof(checksum));
 }
 
-/* Returns the size of the IP packet. Inlined, so that a RST is summed without a loop. */
-static inline __attribute__((always_inline)) uint32_t
-write_segment(uint8_t *ip, const struct segment *segment, uint32_t payload_bytes)
+/* Returns the size of the IP packet. */
+static inline ALWAYS uint32_t write_segment(uint8_t *ip, const struct segment *segment,
+                                            uint32_t payload_bytes)
 {
     uint32_t tcp_bytes = TCP_BYTES + payload_bytes, ip_header_bytes;
 
