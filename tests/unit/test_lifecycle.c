@@ -118,11 +118,11 @@ static const struct step steps[] = {
 static bool change_is(struct flow_change change, enum expected expected)
 {
     static const struct flow_change changes[] = {
-        [GOES_ON] = {FLOW_EFFECT_NONE, OUTCOME_FINISHED},
-        [REPEATS] = {FLOW_EFFECT_REPEAT, OUTCOME_FINISHED},
-        [FINISHED] = {FLOW_EFFECT_ENDED, OUTCOME_FINISHED},
-        [RESET] = {FLOW_EFFECT_ENDED, OUTCOME_RESET},
-        [ABORTED] = {FLOW_EFFECT_ENDED, OUTCOME_ABORTED},
+        [GOES_ON] = {.effect = FLOW_EFFECT_NONE, .outcome = OUTCOME_FINISHED},
+        [REPEATS] = {.effect = FLOW_EFFECT_REPEAT, .outcome = OUTCOME_FINISHED},
+        [FINISHED] = {.effect = FLOW_EFFECT_ENDED, .outcome = OUTCOME_FINISHED},
+        [RESET] = {.effect = FLOW_EFFECT_ENDED, .outcome = OUTCOME_RESET},
+        [ABORTED] = {.effect = FLOW_EFFECT_ENDED, .outcome = OUTCOME_ABORTED},
     };
 
     return change.effect == changes[expected].effect &&

@@ -338,6 +338,7 @@ static void no_slot_is_freed_while_a_reply_is_owed(void **state)
         for (uint32_t t = 2000; t < 299000; t += 1000) {
             assert_false(expired(&talk, t, OUTCOME_AGED));
             pass_packet(&talk, &request, IN, t); /* nor does it prolong it */
+            step(&talk, IN, ACK, 0, t, FLOW_EFFECT_NONE, 0);
         }
         assert_false(expired(&talk, 1000 + 299999, OUTCOME_AGED));
         assert_true(expired(&talk, 1000 + 300000, OUTCOME_AGED));
