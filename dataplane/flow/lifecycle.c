@@ -14,6 +14,14 @@ static void clear(struct flow *flow, uint8_t flags)
     flow->flags &= (uint8_t)~flags;
 }
 
+static void start(struct flow *flow, enum policy_unit unit, struct flow_moment now)
+{
+    flow->unit = (uint8_t)unit;
+    flow->marks &= FLOW_IS_TIMED;
+    flow->heard_ms = now.age_ms;
+    flow->began = now.tick;
+}
+
 static struct flow_change end_with(struct flow *flow, enum outcome outcome, struct flow_moment now)
 {
     flow->state = FLOW_CLOSED;
@@ -158,6 +166,8 @@ static struct flow_change take_repeated_syn(struct flow *flow, struct flow_momen
         flow->marks |= FLOW_RETRIED;
         flow->heard_ms = now.age_ms;
     }
+    if (flow->state == FLOW_ESTABLISHED || flow->state == FLOW_CLOSING)
+        flow->marks |= FLOW_RESYN;
     return repeats;
 }
 
@@ -170,9 +180,12 @@ static struct flow_change advance_tcp_in(struct flow *flow, const struct packet 
 
     if (is_syn(packet->tcp_flags))
         return take_repeated_syn(flow, now);
+    if (flow->state == FLOW_LINGERING && !(packet->tcp_flags & TCP_RST))
+        flow->marks |= FLOW_SPEAKS;
     if (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING)
         return goes_on;
     if (packet->tcp_flags & TCP_RST) {
+        flow->marks &= (uint8_t)~FLOW_SPEAKS;
         flow->state = FLOW_LINGERING;
         flow->heard_ms = now.age_ms;
         return goes_on;
@@ -210,14 +223,42 @@ static struct flow_change take_straggler(struct flow *flow, const struct packet 
     return goes_on;
 }
 
+/* The flow starts anew in the middle of a handshake; its slot is still the old one's. */
+static struct flow_change take_new_connection(struct flow *flow, struct flow_moment now)
+{
+    start(flow, (enum policy_unit)flow->unit, now);
+    flow->state = FLOW_ANSWERED;
+    flow->flags = (flow->flags & FLOW_HAS_SLOT) | FLOW_UNHEARD;
+    return (struct flow_change){
+        .effect = FLOW_EFFECT_REOPENED, .outcome = OUTCOME_FINISHED, .events = FLOW_EVENT_ANSWERED};
+}
+
 /* Repeats of the SYN-ACK must not keep a spoofed client's slot. */
 static struct flow_change take_syn_ack(struct flow *flow, struct flow_moment now)
 {
+    if (flow->marks & FLOW_RESYN)
+        return take_new_connection(flow, now);
     if (flow->state != FLOW_OPENING)
         return goes_on;
     flow->state = FLOW_ANSWERED;
     flow->heard_ms = now.age_ms;
     return (struct flow_change){.effect = FLOW_EFFECT_NONE, .events = FLOW_EVENT_ANSWERED};
+}
+
+/* What was under way when a genuine RST came does not revive the flow: of that client nothing
+ * follows. */
+static struct flow_change advance_lingering(struct flow *flow, const struct packet *packet,
+                                            struct flow_moment now)
+{
+    if (packet->tcp_flags & TCP_FIN) {
+        flow->flags |= FLOW_HAS_FIN_INSIDE;
+        return end_with(flow, OUTCOME_ABORTED, now);
+    }
+    if (!(flow->marks & FLOW_SPEAKS))
+        return goes_on;
+    flow->marks &= (uint8_t)~FLOW_SPEAKS;
+    flow->state = flow->flags & FLOW_HAS_FIN_OUTSIDE ? FLOW_CLOSING : FLOW_ESTABLISHED;
+    return take_service_data(flow, packet, now);
 }
 
 /* The service's packets where more can happen than data. */
@@ -230,12 +271,8 @@ static struct flow_change advance_tcp_out(struct flow *flow, const struct packet
         return take_straggler(flow, packet, now);
     if (packet->tcp_flags & TCP_RST)
         return take_service_reset(flow, now);
-    if (flow->state == FLOW_LINGERING) {
-        if (!(packet->tcp_flags & TCP_FIN))
-            return goes_on;
-        flow->flags |= FLOW_HAS_FIN_INSIDE;
-        return end_with(flow, OUTCOME_ABORTED, now);
-    }
+    if (flow->state == FLOW_LINGERING)
+        return advance_lingering(flow, packet, now);
     if (packet->tcp_flags & TCP_SYN)
         return take_syn_ack(flow, now);
     if (flow->state == FLOW_OPENING)
@@ -298,14 +335,6 @@ struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
         flow->heard_ms = now.age_ms;
     }
     return goes_on;
-}
-
-static void start(struct flow *flow, enum policy_unit unit, struct flow_moment now)
-{
-    flow->unit = (uint8_t)unit;
-    flow->marks &= FLOW_IS_TIMED;
-    flow->heard_ms = now.age_ms;
-    flow->began = now.tick;
 }
 
 void flow_restart(struct flow *flow, const struct packet *packet, enum policy_unit unit,

@@ -5,7 +5,10 @@
  * TCP (RFC 9293): a flow begins with the client's SYN and ends when both sides sent FIN or the
  * service sent RST. A client's RST alone ends nothing yet, for the work may still run: the flow
  * lingers until the service confirms or `linger` passes. A repeated SYN of a flow that is opening
- * or open is the same attempt; a SYN on a closed flow is a new one. What a slot is held for is the
+ * or open is the same attempt, unless the service answers it on an open flow by a SYN-ACK: then
+ * both have forgotten the old connection. A SYN on a closed flow is a new attempt. A flow that
+ * lingers is open again when the client sends on and the service answers: the RST was forged, or
+ * out of the window (RFC 9293 section 3.10.7.4). What a slot is held for is the
  * service's unit:
  *   connection  all of that;
  *   exchange    from the first byte of a request to the end of its reply: the next request after a
@@ -54,12 +57,14 @@ static inline struct flow_moment flow_moment(uint32_t age_ms, uint64_t now_ns)
 }
 
 enum flow_effect {
-    FLOW_EFFECT_NONE,    /* goes on */
-    FLOW_EFFECT_REPEAT,  /* the same attempt again: counts a packet, costs nothing */
-    FLOW_EFFECT_ENDED,   /* the work has ended: free the slot, if any, with `outcome`. The flow
-                            itself has ended as well if its state is FLOW_CLOSED */
-    FLOW_EFFECT_REQUEST, /* an exchange begins */
-    FLOW_EFFECT_NEXT,    /* one ended (`outcome`), the next begins at once */
+    FLOW_EFFECT_NONE,     /* goes on */
+    FLOW_EFFECT_REPEAT,   /* the same attempt again: counts a packet, costs nothing */
+    FLOW_EFFECT_ENDED,    /* the work has ended: free the slot, if any, with `outcome`. The flow
+                             itself has ended as well if its state is FLOW_CLOSED */
+    FLOW_EFFECT_REQUEST,  /* an exchange begins */
+    FLOW_EFFECT_NEXT,     /* one ended (`outcome`), the next begins at once */
+    FLOW_EFFECT_REOPENED, /* the service opened a new connection on the ports of this flow: free the
+                            old slot with `outcome`, take the new one, if any, on debt */
 };
 
 #define FLOW_EVENT_ANSWERED     0x01 /* the service's first SYN-ACK */

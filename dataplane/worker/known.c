@@ -29,6 +29,15 @@ void slot_free(struct worker *w, struct flow *flow, enum outcome outcome)
     set_slots(w, w->slots - 1);
 }
 
+/* The same ports, a new connection: it runs already, so its slot is taken on debt. */
+static void reopen(struct worker *w, struct flow *flow, const struct slot *slot,
+                   enum outcome outcome)
+{
+    slot_free(w, flow, outcome);
+    slot_hold(w, flow, slot);
+    admission_adopt_flow(w->admission, slot);
+}
+
 /* A flow the inside started on a service's own port: no tenant, no slot, no limit. */
 static void pass_inside(struct burst *b, unsigned i)
 {
@@ -62,6 +71,8 @@ void step_pass_known(struct burst *b, unsigned i)
     change = flow_advance(flow, packet, burst_direction(b, i), b->moment);
     if (change.effect == FLOW_EFFECT_ENDED)
         slot_free(w, flow, change.outcome);
+    else if (change.effect == FLOW_EFFECT_REOPENED)
+        reopen(w, flow, &slot, change.outcome);
     else if (change.effect == FLOW_EFFECT_REPEAT)
         admission_repeat(w->admission, &slot);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);

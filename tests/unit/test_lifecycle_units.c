@@ -457,6 +457,65 @@ static void case_B02_ports_used_again(void **state)
     step(&talk, OUT, TCP_RST, 0, 2044, FLOW_EFFECT_NONE, 0);
 }
 
+/* Variant: the old connection still looks open, for both ends have forgotten it unseen. */
+static void case_B02_a_syn_lands_on_an_open_flow(void **state)
+{
+    struct talk talk = open_talk(UNIT_CONNECTION, 5), other;
+    struct flow_change change;
+    struct packet packet;
+
+    (void)state;
+    step(&talk, IN, ACK, 20, 10, FLOW_EFFECT_NONE, 0);
+    other = talk;
+    talk.seq[IN] += 100000;
+    step(&talk, IN, TCP_SYN, 0, 5000, FLOW_EFFECT_REPEAT, 0);
+    packet = segment(&talk, OUT, SYN_ACK, 0);
+    change = pass_packet(&talk, &packet, OUT, 5001);
+    assert_int_equal(change.effect, FLOW_EFFECT_REOPENED);
+    assert_int_equal(change.outcome, OUTCOME_FINISHED);
+    assert_int_equal(change.events, FLOW_EVENT_ANSWERED);
+    assert_true(has_slot(&talk)); /* the old one's, which the caller frees */
+    assert_int_equal(talk.flow.began, flow_time(5001000000));
+    step(&talk, OUT, SYN_ACK, 0, 5500, FLOW_EFFECT_NONE, 0); /* once */
+    assert_true(expired(&talk, 8001, OUTCOME_AGED));         /* it has to be answered */
+    step(&talk, IN, ACK, 20, 5600, FLOW_EFFECT_NONE, 0);
+    step(&talk, OUT, ACK, 20, 5601, FLOW_EFFECT_NONE, FLOW_EVENT_FIRST_BYTE);
+
+    /* A service that knows the old connection answers by an ACK, and nothing has happened. */
+    step(&other, IN, TCP_SYN, 0, 5000, FLOW_EFFECT_REPEAT, 0);
+    step(&other, OUT, ACK, 0, 5001, FLOW_EFFECT_NONE, 0);
+    assert_int_equal(other.flow.state, FLOW_ESTABLISHED);
+}
+
+/* As far as it can be told without sequence numbers: a RST that the service did not believe. */
+static void case_B03_a_forged_reset_frees_nothing(void **state)
+{
+    struct talk talk = open_talk(UNIT_CONNECTION, 5);
+
+    (void)state;
+    step(&talk, IN, ACK, 20, 10, FLOW_EFFECT_NONE, 0);
+    step(&talk, IN, TCP_RST, 0, 20, FLOW_EFFECT_NONE, 0); /* not the client's */
+    step(&talk, OUT, ACK, 100, 30, FLOW_EFFECT_NONE, 0);
+    assert_int_equal(talk.flow.state, FLOW_LINGERING);
+    step(&talk, IN, ACK, 0, 40, FLOW_EFFECT_NONE, 0); /* the client's */
+    assert_int_equal(talk.flow.state, FLOW_LINGERING);
+    step(&talk, OUT, ACK, 100, 50, FLOW_EFFECT_NONE, FLOW_EVENT_FIRST_BYTE);
+    assert_int_equal(talk.flow.state, FLOW_ESTABLISHED);
+    assert_false(expired(&talk, 50 + 59999, OUTCOME_AGED));
+
+    /* The genuine one is followed by what was under way, and by more of its kind. */
+    step(&talk, IN, TCP_RST, 0, 60, FLOW_EFFECT_NONE, 0);
+    step(&talk, OUT, ACK, 100, 70, FLOW_EFFECT_NONE, 0);
+    step(&talk, IN, TCP_RST, 0, 80, FLOW_EFFECT_NONE, 0);
+    step(&talk, OUT, ACK, 100, 90, FLOW_EFFECT_NONE, 0);
+    assert_int_equal(talk.flow.state, FLOW_LINGERING);
+    assert_true(has_slot(&talk));
+    assert_true(expired(&talk, 60 + 1000, OUTCOME_ABORTED));
+    step(&talk, OUT, TCP_RST, 0, 100, FLOW_EFFECT_ENDED, 0);
+    step(&talk, OUT, ACK, 100, 110, FLOW_EFFECT_NONE, 0); /* a straggler */
+    assert_int_equal(talk.flow.state, FLOW_CLOSED);
+}
+
 /* The client has vanished after its FIN; the service repeats its last segment, ever more slowly. */
 static void a_service_that_repeats_its_data_is_no_running_work(void **state)
 {
@@ -573,6 +632,8 @@ int main(void)
         cmocka_unit_test(a_connection_is_heard_once),
         cmocka_unit_test(which_resets_are_failures),
         cmocka_unit_test(case_B02_ports_used_again),
+        cmocka_unit_test(case_B02_a_syn_lands_on_an_open_flow),
+        cmocka_unit_test(case_B03_a_forged_reset_frees_nothing),
         cmocka_unit_test(a_service_that_repeats_its_data_is_no_running_work),
         cmocka_unit_test(case_C01_queries_from_one_port),
         cmocka_unit_test(a_datagram_that_waits_is_not_asked_for_twice),
