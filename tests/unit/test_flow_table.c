@@ -226,6 +226,8 @@ static void case_G01_full_table(void **state)
     assert_int_equal(flow_table_used(table), max);
     for (uint32_t n = 0; n < established; n++) {
         assert_ptr_equal(flows_find(table, n), old[n]);
+        assert_in_range(flow_index(table, old[n]), 1, max);
+        assert_ptr_equal(flow_at(table, flow_index(table, old[n])), old[n]);
         assert_int_equal(old[n]->state, FLOW_ESTABLISHED);
         assert_int_equal(old[n]->heard_ms, 77);
         assert_int_equal(old[n]->tenant, n);
