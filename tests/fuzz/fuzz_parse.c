@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parse_frame() and refusal_write_rst() on any bytes (libFuzzer).
+ * parse_frame(), refusals and replies on any bytes (libFuzzer).
  *
  * Input: one byte, how many bytes of the frame were not handed over; then the frame. What is
  * asserted holds for every frame, so nothing here needs to know what the frame is.
@@ -13,6 +13,7 @@
 
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/refusal.h"
+#include "dataplane/packet/reply.h"
 
 #define HOLDS(condition)                                                                           \
     do {                                                                                           \
@@ -102,7 +103,7 @@ static void check_packet(const struct packet *p, uint32_t length, uint32_t wire_
     check_kind(p);
 }
 
-static void check_rst_checksums(const uint8_t *frame, uint32_t length, const struct packet *rst)
+static void check_checksums(const uint8_t *frame, uint32_t length, const struct packet *rst)
 {
     const uint8_t *ip = frame + rst->l3_offset, *tcp = frame + rst->l4_offset;
     uint32_t tcp_bytes = length - rst->l4_offset;
@@ -130,23 +131,81 @@ static void check_rst_numbers(const uint8_t *tcp, const struct packet *p)
     }
 }
 
-static void check_refusal(uint8_t *frame, const uint8_t *original, const struct packet *p)
+/* A segment of ours between the same ends as `p`: back to its sender, or on to its receiver. */
+static struct packet check_segment(const uint8_t *frame, uint32_t length, const uint8_t *original,
+                                   const struct packet *p, bool back)
+{
+    const uint8_t *first = back ? original + 6 : original, *second = back ? original : original + 6;
+    struct packet ours;
+
+    HOLDS(parse_frame(frame, length, length, &ours) == PACKET_TCP);
+    check_packet(&ours, length, length);
+    HOLDS(memcmp(frame, first, 6) == 0 && memcmp(frame + 6, second, 6) == 0);
+    HOLDS(memcmp(frame + 12, original + 12, p->l3_offset - 12u) == 0);
+    HOLDS(ours.is_v6 == p->is_v6 && !ours.is_fragment);
+    HOLDS(address_equal(&ours.source, back ? &p->destination : &p->source));
+    HOLDS(address_equal(&ours.destination, back ? &p->source : &p->destination));
+    HOLDS(ours.source_port == (back ? p->destination_port : p->source_port));
+    HOLDS(ours.destination_port == (back ? p->source_port : p->destination_port));
+    HOLDS(ours.l3_offset + ours.ip_bytes == length);
+    check_checksums(frame, length, &ours);
+    return ours;
+}
+
+static void check_rst(uint8_t *frame, const uint8_t *original, const struct packet *p)
 {
     uint32_t length = refusal_write_rst(frame, p);
-    struct packet rst;
+    struct packet rst = check_segment(frame, length, original, p, true);
 
-    HOLDS(length <= p->l4_offset + 20u);
-    HOLDS(parse_frame(frame, length, length, &rst) == PACKET_TCP);
-    check_packet(&rst, length, length);
-    HOLDS(memcmp(frame, original + 6, 6) == 0 && memcmp(frame + 6, original, 6) == 0);
-    HOLDS(memcmp(frame + 12, original + 12, p->l3_offset - 12u) == 0);
-    HOLDS(rst.is_v6 == p->is_v6 && !rst.is_fragment);
-    HOLDS(address_equal(&rst.source, &p->destination));
-    HOLDS(address_equal(&rst.destination, &p->source));
-    HOLDS(rst.source_port == p->destination_port && rst.destination_port == p->source_port);
-    HOLDS(rst.payload_bytes == 0 && rst.l3_offset + rst.ip_bytes == length);
+    HOLDS(length <= p->l4_offset + 20u && rst.payload_bytes == 0);
     check_rst_numbers(frame + rst.l4_offset, p);
-    check_rst_checksums(frame, length, &rst);
+}
+
+static void check_reset_inside(const uint8_t *original, const struct packet *p)
+{
+    uint8_t out[REFUSAL_RST_BYTES_MAX];
+    uint32_t length = refusal_write_reset_inside(out, original, p);
+    struct packet rst = check_segment(out, length, original, p, false);
+
+    HOLDS(rst.payload_bytes == 0 && rst.tcp_flags == TCP_RST && rst.tcp_seq == p->tcp_seq);
+}
+
+static void check_http(const uint8_t *original, const struct packet *p, uint32_t room_bytes)
+{
+    uint8_t *out = malloc(room_bytes);
+    uint32_t length;
+
+    if (!out)
+        return;
+    memcpy(out, original, p->payload_offset);
+    length = refusal_write_http(out, room_bytes, p, REFUSAL_429, p->tcp_seq);
+    HOLDS(length != 0 || room_bytes < 220);
+    if (length != 0) {
+        struct packet http = check_segment(out, length, original, p, true);
+
+        HOLDS(http.tcp_seq == p->tcp_ack && http.tcp_flags == (0x08 | TCP_FIN | TCP_ACK));
+        HOLDS(reply_read(out + http.payload_offset, http.payload_bytes, 6, 80) == REPLY_GOOD);
+    }
+    free(out);
+}
+
+static void check_refusals(uint8_t *frame, const uint8_t *original, const struct packet *p)
+{
+    check_reset_inside(original, p);
+    check_http(original, p, 300);
+    check_http(original, p, p->payload_offset + p->payload_bytes % 200);
+    check_rst(frame, original, p);
+}
+
+/* Whatever stands in it, no byte beyond it is read. */
+static void read_payload(const uint8_t *frame, uint32_t length, const struct packet *p)
+{
+    uint32_t bytes = length - p->payload_offset;
+
+    if (bytes > p->payload_bytes)
+        bytes = p->payload_bytes;
+    HOLDS(reply_read(frame + p->payload_offset, bytes, p->protocol, 53) <= REPLY_FAILED);
+    HOLDS(bytes >= 3 || !refusal_fits_http(frame + p->payload_offset, bytes));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -173,8 +232,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     HOLDS(memcmp(&packet, &again, fields) == 0); /* every field is set */
     HOLDS(length == 0 || memcmp(frame, data + 1, length) == 0);
     check_packet(&packet, length, wire_bytes);
+    if (packet.kind == PACKET_TCP || packet.kind == PACKET_UDP)
+        read_payload(frame, length, &packet);
     if (packet.kind == PACKET_TCP && !packet.is_fragment && !(packet.tcp_flags & TCP_RST))
-        check_refusal(frame, data + 1, &packet);
+        check_refusals(frame, data + 1, &packet);
     free(frame);
     return 0;
 }
