@@ -74,9 +74,9 @@ struct flow {
 /* marks */
 #define FLOW_IS_TIMED  0x01 /* it stands in the ring of silences. The owner's */
 #define FLOW_STRAGGLES 0x02 /* closed, and the service still sends data: a client that vanished */
+#define FLOW_RETRIED   0x04 /* the SYN has been repeated */
 #define FLOW_SPEAKS    0x08 /* lingering, and the client sends on: its RST may be forged */
 #define FLOW_RESYN     0x10 /* open, and a SYN came: its client may have begun anew */
-#define FLOW_RETRIED   0x04 /* the SYN has been repeated */
 
 /* Time of `began` and `slot_since`: units of 2^14 ns (16 us), which come round after 19 hours. */
 #define FLOW_TICK_SHIFT 14

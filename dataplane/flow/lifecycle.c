@@ -228,7 +228,7 @@ static struct flow_change take_new_connection(struct flow *flow, struct flow_mom
 {
     start(flow, (enum policy_unit)flow->unit, now);
     flow->state = FLOW_ANSWERED;
-    flow->flags = (flow->flags & FLOW_HAS_SLOT) | FLOW_UNHEARD;
+    flow->flags = (flow->flags & (FLOW_HAS_SLOT | FLOW_WAITS)) | FLOW_UNHEARD;
     return (struct flow_change){
         .effect = FLOW_EFFECT_REOPENED, .outcome = OUTCOME_FINISHED, .events = FLOW_EVENT_ANSWERED};
 }

@@ -64,7 +64,8 @@ enum flow_effect {
     FLOW_EFFECT_REQUEST,  /* an exchange begins */
     FLOW_EFFECT_NEXT,     /* one ended (`outcome`), the next begins at once */
     FLOW_EFFECT_REOPENED, /* the service opened a new connection on the ports of this flow: free the
-                            old slot with `outcome`, take the new one, if any, on debt */
+                             old slot with `outcome`, forget a waiter, and take the new slot, if
+                             the unit has one, on debt */
 };
 
 #define FLOW_EVENT_ANSWERED     0x01 /* the service's first SYN-ACK */

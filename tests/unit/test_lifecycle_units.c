@@ -150,11 +150,14 @@ static void case_B02_a_syn_lands_on_an_open_flow(void **state)
     talk.seq[IN] += 100000;
     step(&talk, IN, TCP_SYN, 0, 5000, FLOW_EFFECT_REPEAT, 0);
     packet = segment(&talk, OUT, SYN_ACK, 0);
+    talk.flow.flags |= FLOW_WAITS;
     change = pass_packet(&talk, &packet, OUT, 5001);
     assert_int_equal(change.effect, FLOW_EFFECT_REOPENED);
     assert_int_equal(change.outcome, OUTCOME_FINISHED);
     assert_int_equal(change.events, FLOW_EVENT_ANSWERED);
     assert_true(has_slot(&talk)); /* the old one's, which the caller frees */
+    assert_int_not_equal(talk.flow.flags & FLOW_WAITS, 0); /* and forgets */
+    talk.flow.flags &= (uint8_t)~FLOW_WAITS;
     assert_int_equal(talk.flow.began, flow_time(5001000000));
     step(&talk, OUT, SYN_ACK, 0, 5500, FLOW_EFFECT_NONE, 0); /* once */
     assert_true(expired(&talk, 8001, OUTCOME_AGED));         /* it has to be answered */
