@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may enter, and why not. The one decision core: the same object code serves the workers, unit
- * tests, fuzzers, benchmarks and the simulator.
+ * Who may enter, who waits, and why not. The one decision core: the same object code serves the
+ * workers, unit tests, fuzzers, benchmarks and the simulator.
  *
  * A struct admission belongs to one worker (one thread at a time); struct admission_shared is what
  * all workers have in common, atomics only. Nothing here reads a clock, draws a random number,
@@ -10,9 +10,9 @@
  * their names, so live state outlasts any number of policies.
  *
  * Decisions are made cheapest first, and every limit is tested before any is debited, so a refusal
- * spends nothing. Order: denied, deadline, breaker, quota (rate, packets, bits, share), retry
- * budget, shed, window (capacity), wait queue. What is not there yet has its place in
- * admission_offer() where the order says.
+ * spends nothing. Order: denied, gateway, deadline, breaker, quota (erlangs, rate, packets, bits,
+ * share), retry budget, shed, window (connections, capacity), wait queue; a breaker's trial is
+ * claimed last of all. DESIGN.md says why each of them is there.
  */
 #ifndef SLUICE_ADMISSION_ADMISSION_H
 #define SLUICE_ADMISSION_ADMISSION_H
@@ -21,7 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/admission/breaker.h"
 #include "dataplane/admission/bucket.h"
+#include "dataplane/admission/histogram.h"
+#include "dataplane/admission/ledger.h"
 #include "dataplane/admission/verdict.h"
 #include "dataplane/admission/window.h"
 #include "dataplane/policy/policy.h"
@@ -40,41 +43,97 @@ enum outcome {
     OUTCOME_MAX,
 };
 
+/* What an attempt asks for. */
+enum attempt_kind {
+    ATTEMPT_WORK,    /* a slot: a connection, a datagram, a further turn of an open connection */
+    ATTEMPT_CONNECT, /* a connection of a service whose unit is the exchange: no slot yet */
+    ATTEMPT_FIRST,   /* the slot for the first request of a connection that was let in */
+};
+
+#define ATTEMPT_SYN    0x01 /* repeats of the packet are the same attempt: a TCP SYN */
+#define ATTEMPT_HEALTH 0x02 /* a health check: from a probe prefix of its service */
+
 /* One attempt to start work. */
 struct attempt {
     uint32_t tenant;   /* id */
     uint32_t service;  /* id; ADMISSION_NO_SERVICE: charged to the tenant's quotas, takes no slot */
     uint32_t ip_bytes; /* of the packet that carries it */
+    uint8_t kind;      /* enum attempt_kind */
+    uint8_t flags;     /* ATTEMPT_* */
+    uint8_t share;     /* policy_share_of() */
+    uint8_t held;      /* ATTEMPT_FIRST: the `held` of the connection's slot */
+    uint64_t client;   /* keyed hash of who asks (its address): the same for all its attempts */
+    uint64_t flow;     /* keyed hash of the flow, the same for all packets of the attempt */
+    uint64_t cookie;   /* comes back with the decision when the attempt had to wait */
 };
+
+/* What a slot holds beside its places in the windows. */
+#define SLOT_HEALTH   0x01 /* it is a health check's */
+#define SLOT_TRIAL    0x02 /* it is the one trial of a half-open breaker */
+#define SLOT_OPENING  0x04 /* a connection that the client has not confirmed */
+#define SLOT_ADOPTED  0x10 /* on debt: its work was found running */
+#define SLOT_SHARED   0x20 /* a place in its tenant's share of the window */
+#define SLOT_RESERVED 0x08 /* the one reserved for health checks, beside the window */
 
 struct slot {
     uint32_t tenant, service; /* ids */
+    uint8_t share;
+    uint8_t held; /* SLOT_* */
 };
 
 struct decision {
     enum verdict verdict;
-    enum reason reason; /* REASON_NONE when admitted */
+    enum reason reason; /* REASON_NONE unless refused */
+    uint32_t waiter;    /* VERDICT_WAIT: for admission_cancel() */
+    uint8_t held;       /* VERDICT_ADMIT: SLOT_*, to be kept with the slot */
+};
+
+/* How the work of a slot went. */
+struct ending {
+    enum outcome outcome;
+    bool failed;         /* its reply said so, as far as it can be read */
+    uint64_t client;     /* as in the attempt */
+    uint64_t held_ns;    /* from the slot to now */
+    uint64_t latency_ns; /* from the attempt's first packet to now */
 };
 
 /* Counters have one writer, the worker; anyone may read them (relaxed 64-bit loads). */
 struct admission_tenant_counters {
     /* What most packets touch: one cache line. */
     uint64_t packets[DIRECTION_MAX], bytes[DIRECTION_MAX]; /* forwarded; bytes by IP length */
-    uint64_t attempts;                                     /* offers made */
+    uint64_t attempts;                                     /* tries */
     uint64_t attempt_packets; /* packets that carried them, retransmissions included */
     uint64_t admitted;
-    uint64_t adopted;                     /* flows found mid-way, slot taken on debt */
-    uint64_t refused[REASON_ATTEMPT_MAX]; /* by reason; attempts = admitted + sum of these */
+    uint64_t adopted;   /* flows found mid-way, slot taken on debt */
+    uint64_t offered;   /* pieces of work: tries that are no retry, an estimate (demand_memory.h),
+                           and no health check */
+    uint64_t waited;    /* that had to wait before they were admitted or refused, */
+    uint64_t cancelled; /* or left */
+    uint64_t ended[LEDGER_MAX];           /* what became of the admitted */
+    uint64_t refused[REASON_ATTEMPT_MAX]; /* by reason */
     uint64_t dropped_packets;             /* packets of known flows over the packet quota */
     uint64_t dropped_bits;                /* ... over the bit quota */
 };
 
+/* attempts = admitted + refused + cancelled + waiting + connections without a first request. */
 struct admission_service_counters {
     uint64_t attempts, attempt_packets, admitted, adopted;
+    uint64_t offered, waited;
+    struct ledger ledger; /* what became of the admitted, and how long they held their slots */
+    uint64_t connected;   /* ATTEMPT_CONNECT let in */
+    uint64_t health;      /* of the admitted: health checks, which the ledger leaves out */
+    uint64_t failed;      /* of the unfinished: the reply said that it failed */
     uint64_t refused[REASON_ATTEMPT_MAX];
     uint64_t outcomes[OUTCOME_MAX];
     uint64_t answered;   /* refusals told to the client */
     uint64_t unanswered; /* refusals dropped: form `drop`, or beyond refuse_rate */
+    uint64_t cancelled;  /* waiters whose client left */
+    uint64_t reclaimed;  /* slots that no flow held any more */
+    /* for the control loop */
+    uint64_t reached[CLASS_MAX]; /* work that came as far as shedding, retries left out */
+    uint64_t refused_unique;     /* work refused for want of capacity, each piece once, */
+    uint64_t served_late;        /* and what of it was admitted after all */
+    uint64_t good, bad;          /* results that the breaker judges */
 };
 
 struct admission;
@@ -84,6 +143,9 @@ struct admission_shared;
 struct admission_size {
     uint32_t n_tenants, n_services; /* ids are below these */
     uint32_t n_workers;             /* at least 1 */
+    uint32_t n_waiters;             /* places for waiting attempts on a worker; may be 0 */
+    uint32_t n_answered;            /* refusals a worker remembers; 0: none */
+    uint32_t n_demand;              /* pieces of unserved work all workers remember; 0: none */
 };
 size_t admission_shared_bytes(const struct admission_size *size);
 size_t admission_bytes(const struct admission_size *size);
@@ -104,18 +166,46 @@ void admission_shared_adopt(struct admission_shared *shared, const struct policy
                             uint64_t now_ns);
 void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns);
 
-/* Fetches ahead what a packet of that tenant, and what an attempt of it, will be judged by, as far
- * as it is the worker's own. With thousands of tenants nothing of that is in a cache. */
+/* Fetches ahead what a packet of that tenant, and what an attempt, will be judged by, as far as it
+ * is not many workers' at once. With thousands of tenants nothing of that is in a cache. */
 void admission_prefetch_packet(const struct admission *adm, uint32_t tenant);
-void admission_prefetch_attempt(const struct admission *adm, uint32_t tenant);
+void admission_prefetch_attempt(const struct admission *adm, const struct attempt *attempt);
 
-/* Asks for one attempt. On admit its packet is counted as one that passes, and with a service a
- * slot (tenant, service) is held until admission_complete(). Owner thread. */
+/*
+ * Asks for one attempt. Owner thread.
+ *   ADMIT   its packet is counted as one that passes. ATTEMPT_WORK and ATTEMPT_FIRST hold a slot
+ *           until admission_complete(), ATTEMPT_CONNECT a place among the service's connections
+ *           until admission_disconnect().
+ *   WAIT    the decision comes from admission_poll(), with the cookie; the caller keeps the packet.
+ *   REFUSE  nothing is held, nothing was spent.
+ */
 struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
                                 uint64_t now_ns);
 
+/* A decision about an attempt that waited. */
+struct released {
+    uint64_t cookie;
+    struct slot slot;
+    struct decision decision; /* ADMIT or REFUSE */
+    uint64_t waited_ns;
+};
+
+/* Takes up to `n` attempts from the wait queues: first whose time is over, then as many as find a
+ * slot. Owner thread, once per loop; costs a comparison while nobody waits. */
+unsigned admission_poll(struct admission *adm, uint64_t now_ns, struct released *released,
+                        unsigned n);
+
+/* The client of a waiter has left. Owner thread; `waiter` from its decision, `flow` as in its
+ * attempt. False: it waits no more; else *cookie is the attempt's. */
+bool admission_cancel(struct admission *adm, uint32_t waiter, uint64_t flow, uint64_t *cookie);
+
+/* Everybody who still waits is refused with `gateway`, a worker that stops calls it until 0. */
+unsigned admission_dismiss(struct admission *adm, uint64_t now_ns, struct released *released,
+                           unsigned n);
+
 /* Counts an attempt that was refused before it could be offered: no room in the flow table, say. */
-void admission_refuse(struct admission *adm, const struct attempt *attempt, enum reason reason);
+void admission_refuse(struct admission *adm, const struct attempt *attempt, enum reason reason,
+                      uint64_t now_ns);
 
 /* Counts a further packet of an attempt that was already answered for; it costs no attempt. */
 void admission_repeat(struct admission *adm, const struct slot *slot);
@@ -128,15 +218,38 @@ struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_
 /* Counts one inside -> outside packet; no limit applies. */
 void admission_count_out(struct admission *adm, uint32_t tenant, uint32_t ip_bytes);
 
-/* Takes a slot on debt for work that already runs (a flow found mid-way). Bills no attempt. */
-void admission_adopt_flow(struct admission *adm, const struct slot *slot);
+/* Takes a slot on debt for work that already runs (a flow found mid-way, a request that passes for
+ * want of a way to refuse it). Bills no attempt. */
+void admission_adopt_flow(struct admission *adm, struct slot *slot); /* sets `held` */
+/* The same for a connection of a service whose unit is the exchange. */
+void admission_adopt_connection(struct admission *adm, const struct slot *slot);
+
+/* What was seen of admitted work while it runs. Owner thread. */
+void admission_confirmed(struct admission *adm, struct slot *slot); /* clears SLOT_OPENING */
+void admission_connected(struct admission *adm, const struct slot *slot, uint64_t latency_ns);
+void admission_first_byte(struct admission *adm, const struct slot *slot, uint64_t now_ns);
+/* No answer in time, or a reset in its place: the breaker hears of it. At most once per work. */
+void admission_no_answer(struct admission *adm, const struct slot *slot, uint32_t hash,
+                         uint64_t now_ns);
 
 /* Ends the work of a slot; exactly once per slot admitted or adopted. */
-void admission_complete(struct admission *adm, const struct slot *slot, enum outcome outcome);
+void admission_complete(struct admission *adm, const struct slot *slot, const struct ending *ending,
+                        uint64_t now_ns);
+/* The owner of the flows goes over its slots in turn, each once in a pass, and says how long each
+ * has been held. At the end of a pass, slots that no flow holds are given back. */
+void admission_survey_slot(struct admission *adm, uint32_t tenant, uint32_t service,
+                           uint64_t held_ns);
+void admission_survey_end(struct admission *adm);
+
+/* Ends a connection of a service whose unit is the exchange; its work has ended before. */
+void admission_disconnect(struct admission *adm, const struct slot *slot);
 
 /* May this refusal be told to the client? Takes from the service's refuse_rate and counts either
  * way; false for form `drop`. */
 bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_ns);
+
+/* Seconds after which one that was refused for want of capacity may come again: 1 or more. */
+uint32_t admission_retry_after_s(const struct admission *adm, uint32_t service);
 
 /* Returns leased tokens that were not used for LEASE_IDLE_NS, looking at no more than
  * ADMISSION_TIDY_MAX tenants and services. Owner thread, about once per loop. */

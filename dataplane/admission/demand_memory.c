@@ -55,6 +55,11 @@ static bool is_live(uint64_t word, uint64_t within_ns, uint64_t now_ns)
     return now_ns < first_ns || now_ns - first_ns < within_ns;
 }
 
+void demand_prefetch(const struct demand_memory *memory, uint64_t hash)
+{
+    __builtin_prefetch(&memory->lines[hash & memory->line_mask], 1);
+}
+
 bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t within_ns,
                  uint64_t now_ns, uint64_t *first_ns)
 {

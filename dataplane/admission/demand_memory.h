@@ -38,6 +38,9 @@ struct demand_memory;
 size_t demand_bytes(uint32_t lines);
 struct demand_memory *demand_init(void *memory, uint32_t lines);
 
+/* Fetches ahead what the others will look at. */
+void demand_prefetch(const struct demand_memory *memory, uint64_t hash);
+
 /* Is work of that client unserved for less than `within_ns`? If so *first_ns is since when. Any
  * worker, as the other two. */
 bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t within_ns,

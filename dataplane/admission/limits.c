@@ -7,6 +7,18 @@
 
 #include "dataplane/admission/state.h"
 
+#define OPENING_MIN     16u           /* slots */
+#define BREAKER_RAMP_NS 5000000000ull /* from a tenth to all */
+#define TRIAL_SLACK_NS  1000000000ull /* time-outs of flows are noticed with a delay */
+/* Asked again so soon it is the same work, if no deadline says: beyond ANSWERED_NS, so that a SYN
+ * which outlasts its answer still belongs to it. */
+#define RETRY_DEFAULT_NS 10000000000ull
+
+/* How a freed slot is handed out between classes that wait (deficit round robin). */
+#define WEIGHT_BULK     1u
+#define WEIGHT_NORMAL   4u
+#define WEIGHT_CRITICAL 16u
+
 /* -- rates -- */
 
 /* A rate out of range cannot come from a checked configuration; it blocks rather than opens. */
@@ -104,21 +116,60 @@ static void change_bits(struct pool *pool, struct quota_rate *rate, const struct
     *rate = *to;
 }
 
-static void change_tenant(struct tenant_pools *pools, const struct policy_tenant *tenant,
-                          uint64_t now_ns)
+/* `from` is POLICY_ERLANGS_UNLIMITED while there is no limit; 0 refuses all and earns nothing. */
+static void change_occupancy(struct tenant_shared *shared, uint32_t to, uint64_t now_ns)
 {
-    change_events(pools->attempts, &pools->attempts_rate, &tenant->attempts, pools->seen, now_ns);
-    change_events(pools->packets, &pools->packets_rate, &tenant->packets, pools->seen, now_ns);
-    change_bits(&pools->bits, &pools->bits_rate, &tenant->bits, pools->seen, now_ns);
-    pools->seen = true;
+    uint32_t from = shared->milli_erlangs;
+
+    shared->milli_erlangs = to;
+    if (to == POLICY_ERLANGS_UNLIMITED || to == 0)
+        return;
+    if (!shared->seen)
+        occupancy_set(&shared->occupancy, to, now_ns);
+    else if (from != to)
+        occupancy_change(&shared->occupancy, from == POLICY_ERLANGS_UNLIMITED ? 0 : from, to,
+                         now_ns);
 }
 
-static void change_service(struct service_pools *pools, const struct policy_service *service,
+static void change_tenant(struct tenant_shared *shared, const struct policy_tenant *tenant,
+                          uint64_t now_ns)
+{
+    change_events(shared->attempts, &shared->attempts_rate, &tenant->attempts, shared->seen,
+                  now_ns);
+    change_events(shared->packets, &shared->packets_rate, &tenant->packets, shared->seen, now_ns);
+    change_bits(&shared->bits, &shared->bits_rate, &tenant->bits, shared->seen, now_ns);
+    change_occupancy(shared, tenant->milli_erlangs, now_ns);
+    if (!shared->seen)
+        retry_init(&shared->retries);
+    shared->seen = true;
+}
+
+static enum breaker_mode breaker_mode_of(enum policy_breaker_mode mode)
+{
+    switch (mode) {
+    case POLICY_BREAKER_OPEN:
+        return BREAKER_FORCED_OPEN;
+    case POLICY_BREAKER_CLOSED:
+        return BREAKER_FORCED_CLOSED;
+    case POLICY_BREAKER_AUTO:
+        break;
+    }
+    return BREAKER_AUTO;
+}
+
+static void change_service(struct service_shared *shared, const struct policy_service *service,
                            uint64_t now_ns)
 {
-    change_events(pools->refusals, &pools->refusals_rate, &service->refuse_rate, pools->seen,
+    enum breaker_mode mode = breaker_mode_of(service->breaker.mode);
+
+    change_events(shared->refusals, &shared->refusals_rate, &service->refuse_rate, shared->seen,
                   now_ns);
-    pools->seen = true;
+    change_events(shared->health_tokens, &shared->health_rate, &service->probes.attempts,
+                  shared->seen, now_ns);
+    if (shared->breaker_mode != mode && mode == BREAKER_AUTO)
+        breaker_unforce(&shared->breaker, shared->breaker_mode, now_ns);
+    shared->breaker_mode = mode;
+    shared->seen = true;
 }
 
 void admission_shared_adopt(struct admission_shared *shared, const struct policy *policy,
@@ -183,7 +234,7 @@ static void set_lease(struct lease *lease, struct pool **pool, const struct leas
 static void adopt_tenant(struct admission *adm, const struct policy_tenant *tenant, uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[tenant->id];
-    struct tenant_pools *pools = &adm->shared->tenants[tenant->id];
+    struct tenant_shared *pools = &adm->shared->tenants[tenant->id];
     uint32_t workers = adm->size.n_workers;
     struct lease_plan attempts = plan_events(pools->attempts, &tenant->attempts, workers);
     struct lease_plan packets = plan_events(pools->packets, &tenant->packets, workers);
@@ -194,18 +245,104 @@ static void adopt_tenant(struct admission *adm, const struct policy_tenant *tena
     set_lease(&t->bits, &t->bits_pool, &bits, now_ns);
     t->metered = !tenant->packets.unlimited || !tenant->bits.unlimited;
     t->window = tenant->window;
+    t->milli_erlangs = tenant->milli_erlangs;
+    t->class = (uint8_t)tenant->class;
+}
+
+/* Spoofed SYNs may hold that many slots of unit `connection`, no more. */
+static uint32_t opening_limit(uint32_t window)
+{
+    uint32_t quarter = window / 4 > OPENING_MIN ? window / 4 : OPENING_MIN;
+
+    return quarter < window ? quarter : window;
+}
+
+static void set_limits(struct service_rules *rules, const struct policy_service *service)
+{
+    uint32_t window = service->window;
+    uint32_t slots[CLASS_MAX], places[CLASS_MAX];
+
+    for (unsigned c = 0; c < CLASS_MAX; c++) {
+        slots[c] = service->reserve[c].slots;
+        places[c] = service->reserve[c].places;
+    }
+    for (unsigned c = 0; c < CLASS_MAX; c++) {
+        rules->window[c] = reserve_limit(window, slots, (enum policy_class)c);
+        rules->places[c] = reserve_limit(service->wait.places, places, (enum policy_class)c);
+    }
+    rules->connections = service->connections;
+    rules->opening = opening_limit(service->window);
+    rules->opens = service->protocol == PROTOCOL_TCP && service->unit == UNIT_CONNECTION;
+}
+
+static uint32_t places_of(const struct policy_service *service, uint32_t slots)
+{
+    return service->window ? (uint32_t)((uint64_t)service->wait.places * slots / service->window)
+                           : 0;
+}
+
+static void set_shares(struct service_state *s, const struct policy_service *service)
+{
+    static const uint32_t class_weights[CLASS_MAX] = {[CLASS_BULK] = WEIGHT_BULK,
+                                                      [CLASS_NORMAL] = WEIGHT_NORMAL,
+                                                      [CLASS_CRITICAL] = WEIGHT_CRITICAL};
+    struct service_rules *rules = &s->rules;
+
+    rules->n_shares = service->n_shares ? service->n_shares + 1 : 0;
+    rules->shares[0] = (struct share_rules){.ceiling = UINT32_MAX, .weight = 1};
+    rules->place_shares[0] = rules->shares[0];
+    for (uint32_t i = 0; i < service->n_shares; i++) {
+        const struct policy_share *share = &service->shares[i];
+
+        rules->shares[i + 1] =
+            (struct share_rules){share->guaranteed, share->ceiling, share->weight};
+        /* Who is guaranteed slots must be able to wait for them. */
+        rules->place_shares[i + 1] =
+            (struct share_rules){.guaranteed = places_of(service, share->guaranteed),
+                                 .ceiling = UINT32_MAX,
+                                 .weight = 1};
+    }
+    for (unsigned share = 0; share <= service->n_shares; share++)
+        for (unsigned c = 0; c < CLASS_MAX; c++)
+            wait_set_weight(&s->queue, wait_line((uint8_t)share, (uint8_t)c),
+                            rules->shares[share].weight * class_weights[c]);
+}
+
+bool limits_breaker(const struct policy_breaker *breaker, struct breaker_rules *rules)
+{
+    *rules = (struct breaker_rules){
+        .open_ns = breaker->open_ns,
+        .open_max_ns = breaker->open_max_ns,
+        .probe_ns = breaker->response_ns + TRIAL_SLACK_NS,
+        .ramp_ns = BREAKER_RAMP_NS,
+        /* An operator can hold it open also where no failure opens it. */
+        .failures = breaker->failures ? breaker->failures : UINT32_MAX,
+        .jitter_ppm = BREAKER_JITTER_MAX,
+        .mode = breaker_mode_of(breaker->mode),
+    };
+    return breaker_rules_init(rules) && (breaker->failures || breaker->mode != POLICY_BREAKER_AUTO);
 }
 
 static void adopt_service(struct admission *adm, const struct policy_service *service,
                           uint64_t now_ns)
 {
     struct service_state *s = &adm->services[service->id];
-    struct lease_plan refusals = plan_events(adm->shared->services[service->id].refusals,
-                                             &service->refuse_rate, adm->size.n_workers);
+    struct service_shared *shared = &adm->shared->services[service->id];
+    uint32_t workers = adm->size.n_workers;
+    struct lease_plan refusals = plan_events(shared->refusals, &service->refuse_rate, workers);
+    struct lease_plan health =
+        plan_events(shared->health_tokens, &service->probes.attempts, workers);
 
     set_lease(&s->refusals, &s->refusals_pool, &refusals, now_ns);
-    s->answers = service->refusal != REFUSAL_DROP;
-    s->window = service->window;
+    set_lease(&s->health, &s->health_pool, &health, now_ns);
+    set_limits(&s->rules, service);
+    set_shares(s, service);
+    s->rules.judged = limits_breaker(&service->breaker, &s->rules.breaker);
+    s->rules.answers = service->refusal != REFUSAL_DROP;
+    s->rules.deadline_ns = service->deadline_ns;
+    s->rules.retry_ns = service->deadline_ns ? service->deadline_ns : RETRY_DEFAULT_NS;
+    s->rules.wait_age_ns = service->wait.age_ns;
+    s->rules.order = service->wait.order;
 }
 
 void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns)

@@ -49,9 +49,11 @@ enum reason_kind {
     X(MALFORMED_TCP_FLAGS, "malformed:tcp_flags", DROP, 0)   /* SYN+FIN, null, xmas ... */         \
     X(MALFORMED_UDP_LENGTH, "malformed:udp_length", DROP, 0) /* cut, < 8, beyond the packet */     \
     X(MALFORMED_ICMP_HEADER, "malformed:icmp_header", DROP, 0) /* cut */                           \
-    X(CONTROL, "control", DROP, 0) /* control traffic beyond its own bucket */                     \
-    X(HANDOFF, "handoff", DROP, 0) /* ring to the owning worker full */                            \
-    X(TX, "tx", DROP, 0)           /* the outgoing port did not take it */
+    X(CONTROL, "control", DROP, 0)     /* control traffic beyond its own bucket */                 \
+    X(DUPLICATE, "duplicate", DROP, 0) /* of a packet that waits for a slot */                     \
+    X(CANCELLED, "cancelled", DROP, 0) /* it waited, and its client has left */                    \
+    X(HANDOFF, "handoff", DROP, 0)     /* ring to the owning worker full */                        \
+    X(TX, "tx", DROP, 0)               /* the outgoing port did not take it */
 
 #define SLUICE_REASONS(X) SLUICE_ATTEMPT_REASONS(X) SLUICE_DROP_REASONS(X)
 
@@ -66,9 +68,10 @@ enum reason {
 /* Reasons in [1, REASON_ATTEMPT_MAX) can refuse an attempt. */
 #define REASON_ATTEMPT_MAX (REASON_DENIED + 1)
 
-/* The answer to an attempt or a metered packet. `wait` joins with the wait queue. */
+/* The answer to an attempt or a metered packet. Only attempts wait. */
 enum verdict {
     VERDICT_ADMIT,
+    VERDICT_WAIT,
     VERDICT_REFUSE,
 };
 

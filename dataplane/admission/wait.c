@@ -2,7 +2,6 @@
 #include "dataplane/admission/wait.h"
 
 _Static_assert(WAIT_LINES_MAX < 64, "the lines of a queue are bits of one word");
-_Static_assert(sizeof(struct waiter) == 64, "a waiter is one cache line");
 
 uint64_t wait_class_lines(enum policy_class class)
 {

@@ -36,6 +36,7 @@ struct waiter {
     uint64_t cookie;                    /* the caller's: what waits */
     uint64_t since_ns;                  /* never before that of the waiter added last */
     uint64_t until_ns;                  /* deadline */
+    uint64_t client, flow;              /* the caller's: hashes */
     uint32_t older, newer;              /* of its class on this queue; `newer` links free ones */
     uint32_t before, behind;            /* in its line */
     uint32_t service, tenant, ip_bytes; /* the caller's */

@@ -37,6 +37,7 @@ enum flow_state {
     FLOW_ESTABLISHED, /* the client's ACK or data passed; UDP: any datagram */
     FLOW_CLOSING,     /* one FIN passed */
     FLOW_LINGERING,   /* the client reset it, the service has not confirmed */
+    FLOW_SHUT,        /* ended by our own answer to both sides: what still comes is dropped */
     FLOW_CLOSED,      /* both FINs or the service's RST passed; kept for stragglers */
 };
 
@@ -46,7 +47,9 @@ struct flow {
     uint8_t state;     /* enum flow_state */
     uint8_t flags;     /* FLOW_HAS_* and the like */
     uint16_t service;  /* id; FLOW_NO_SERVICE */
-    uint32_t tenant;   /* id */
+    uint16_t tenant;   /* id */
+    uint8_t share;     /* of the service's window. The owner's, as the next */
+    uint8_t held;      /* SLOT_* of its slot, and of its connection */
     uint32_t heard_ms; /* last sign of life on the table's age clock (lifecycle.h says which) */
     uint32_t began;    /* the attempt, or the exchange that runs or ran last; flow_time() */
     union {
@@ -77,6 +80,14 @@ struct flow {
 #define FLOW_RETRIED   0x04 /* the SYN has been repeated */
 #define FLOW_SPEAKS    0x08 /* lingering, and the client sends on: its RST may be forged */
 #define FLOW_RESYN     0x10 /* open, and a SYN came: its client may have begun anew */
+/* The owner's, kept until the flow is started anew: */
+#define FLOW_CONNECTED 0x20 /* holds a place among its service's connections */
+#define FLOW_FIRST     0x40 /* its first request has not come */
+#define FLOW_HEALTH    0x80 /* a health check's */
+
+/* held, beside SLOT_*: of the work that runs */
+#define FLOW_REPORTED 0x40 /* the breaker has heard of it */
+#define FLOW_FAILED   0x80 /* its reply says that it failed */
 
 /* Time of `began` and `slot_since`: units of 2^14 ns (16 us), which come round after 19 hours. */
 #define FLOW_TICK_SHIFT 14
@@ -156,10 +167,11 @@ uint32_t flow_table_now_ms(const struct flow_table *table);
 /*
  * Visits the entries in turn, a share of the table that fits the time since the last call (the
  * whole table in FLOW_SWEEP_MS), and calls `visit` for each one in use. `visit` may remove its
- * entry.
+ * entry. True when it has come to the end of the table; what is still due is left to the next call,
+ * which begins anew.
  */
 #define FLOW_SWEEP_MS 256
 typedef void flow_visit(struct flow_table *table, struct flow *flow, void *context);
-void flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context);
+bool flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context);
 
 #endif

@@ -290,8 +290,7 @@ bool flow_is_attempt(const struct flow *flow, const struct packet *packet, enum 
         return false;
     if (packet->kind == PACKET_UDP)
         return !(flow->flags & (FLOW_HAS_SLOT | FLOW_ASKED_OUTSIDE | FLOW_WAITS));
-    return is_syn(packet->tcp_flags) &&
-           (flow->state == FLOW_CLOSED || flow->state == FLOW_LINGERING);
+    return is_syn(packet->tcp_flags) && flow->state >= FLOW_LINGERING;
 }
 
 enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet,
@@ -387,6 +386,7 @@ static uint32_t silence_allowed_ms(const struct flow *flow, const struct flow_ti
         return flow->flags & FLOW_HAS_FIN_INSIDE ? timeouts->fin_ms : idle_ms(flow, timeouts);
     case FLOW_LINGERING:
         return timeouts->linger_ms;
+    case FLOW_SHUT:
     case FLOW_CLOSED:
         return flow->marks & FLOW_STRAGGLES ? larger(timeouts->tcp_idle_ms, timeouts->fin_ms)
                                             : timeouts->fin_ms;

@@ -335,7 +335,7 @@ uint32_t flow_table_now_ms(const struct flow_table *table)
     return table->now_ms;
 }
 
-void flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context)
+bool flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context)
 {
     uint32_t passed_ms = table->now_ms - table->swept_ms, due;
     uint64_t share;
@@ -347,12 +347,16 @@ void flow_table_sweep(struct flow_table *table, flow_visit *visit, void *context
     table->sweep_rest = share & (FLOW_SWEEP_MS - 1);
     table->swept_ms = table->now_ms;
     while (due-- > 0) {
-        struct flow *flow;
+        struct flow *flow = &table->entries[++table->cursor];
 
-        table->cursor = table->cursor < table->touched ? table->cursor + 1 : 1;
-        flow = &table->entries[table->cursor];
         __builtin_prefetch(flow + 8);
         if (flow->state != FLOW_FREE)
             visit(table, flow, context);
+        if (table->cursor >= table->touched) {
+            table->cursor = 0;
+            table->sweep_rest += due << SWEEP_MS_SHIFT;
+            return true;
+        }
     }
+    return false;
 }

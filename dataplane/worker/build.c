@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <sys/random.h>
 
+#include "dataplane/admission/admission_control.h"
+#include "dataplane/flow/silence.h"
 #include "dataplane/worker/dataplane.h"
 #include "dataplane/worker/memory.h"
 
@@ -16,6 +18,11 @@ static uint32_t flows_per_worker(const struct dataplane *dp)
     return dp->n_workers == 1 ? share : share + share / 8;
 }
 
+static size_t facts_bytes(const struct dataplane *dp)
+{
+    return (dp->ids.n_services + 1) * sizeof(struct service_facts);
+}
+
 static int allocate(struct dataplane *dp, uint32_t index)
 {
     uint32_t cpu = dp->settings->eal.worker_cpus[index];
@@ -24,9 +31,14 @@ static int allocate(struct dataplane *dp, uint32_t index)
     m->worker = memory_on_cpu(sizeof(struct worker), cpu);
     m->admission = memory_on_cpu(admission_bytes(&dp->ids), cpu);
     m->flows = memory_on_cpu(flow_table_bytes(flows_per_worker(dp)), cpu);
+    m->silence = memory_on_cpu(silence_bytes(flows_per_worker(dp)), cpu);
+    m->facts = memory_on_cpu(facts_bytes(dp), cpu);
     m->outlets = memory_on_cpu(dp->n_ports * sizeof(struct outlet), cpu);
     m->handboxes = memory_on_cpu(dp->n_workers * sizeof(struct handbox), cpu);
-    return m->worker && m->admission && m->flows && m->outlets && m->handboxes ? 0 : -ENOMEM;
+    return m->worker && m->admission && m->flows && m->silence && m->facts && m->outlets &&
+                   m->handboxes
+               ? 0
+               : -ENOMEM;
 }
 
 static void connect_worker(struct dataplane *dp, struct worker *w)
@@ -38,6 +50,7 @@ static void connect_worker(struct dataplane *dp, struct worker *w)
     w->inbox = dp->inboxes[w->index];
     w->inboxes = dp->inboxes;
     w->owners = &dp->owners;
+    w->client_seed = &dp->client_seed;
     w->clock = &dp->clock;
     w->timeouts = &dp->settings->timeouts;
     w->publication = &dp->publication;
@@ -66,7 +79,10 @@ static int build_worker(struct dataplane *dp, uint32_t index, int mark_offset)
     w->mark_offset = mark_offset;
     w->admission = admission_init(m->admission, dp->shared, index);
     w->flows = flow_table_init(m->flows, flows_per_worker(dp), seed);
+    w->silence = silence_init(m->silence, flows_per_worker(dp));
+    w->facts = m->facts;
     w->outlets = m->outlets;
+    dp->admissions[index] = w->admission;
     w->handboxes = m->handboxes;
     if (dp->n_workers > 1)
         err = inbox_create(&dp->inboxes[index], index, DATAPLANE_HANDOVER_RING,
@@ -85,6 +101,12 @@ int build_workers(struct dataplane *dp)
     if (!memory)
         return -ENOMEM;
     dp->shared = admission_shared_init(memory, &dp->ids);
+    if (getrandom(&dp->client_seed, sizeof(dp->client_seed), 0) != sizeof(dp->client_seed))
+        return -EIO;
+    memory = memory_on_cpu(admission_control_bytes(&dp->ids), dp->settings->eal.main_cpu);
+    if (!memory)
+        return -ENOMEM;
+    dp->control = admission_control_init(memory, dp->shared, dp->admissions);
     if (mark_offset < 0)
         return mark_offset;
     for (uint32_t i = 0; !err && i < dp->n_workers; i++)
@@ -102,10 +124,13 @@ void free_workers(struct dataplane *dp)
         if (dp->n_workers > 1)
             inbox_destroy(&dp->inboxes[i]);
         memory_free(m->handboxes, dp->n_workers * sizeof(struct handbox));
+        memory_free(m->facts, facts_bytes(dp));
+        memory_free(m->silence, silence_bytes(flows_per_worker(dp)));
         memory_free(m->outlets, dp->n_ports * sizeof(struct outlet));
         memory_free(m->flows, flow_table_bytes(flows_per_worker(dp)));
         memory_free(m->admission, admission_bytes(&dp->ids));
         memory_free(m->worker, sizeof(struct worker));
     }
+    memory_free(dp->control, admission_control_bytes(&dp->ids));
     memory_free(dp->shared, admission_shared_bytes(&dp->ids));
 }

@@ -12,6 +12,7 @@
 #include "dataplane/flow/flow.h"
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/packet/parse.h"
+#include "dataplane/worker/client.h"
 #include "dataplane/worker/clock.h"
 #include "dataplane/worker/handover.h"
 #include "dataplane/worker/owners.h"
@@ -54,7 +55,14 @@ struct outlet {
 struct replay;
 
 /* What is done with a packet; UNDECIDED ones go on to the next step. */
-enum action { ACTION_UNDECIDED, ACTION_HANDED, ACTION_FORWARD, ACTION_ANSWER, ACTION_DROP };
+enum action {
+    ACTION_UNDECIDED,
+    ACTION_HANDED,
+    ACTION_HELD, /* it waits for a slot */
+    ACTION_FORWARD,
+    ACTION_ANSWER,
+    ACTION_DROP,
+};
 
 /* Up to BURST_MAX packets on their way through the steps of journey.c. */
 struct burst {
@@ -72,9 +80,23 @@ struct burst {
     struct lane *lanes[BURST_MAX]; /* where each came from */
     uint8_t actions[BURST_MAX];    /* enum action */
     uint8_t causes[BURST_MAX];     /* FORWARD: enum pass; else: enum reason */
+    uint8_t answers[BURST_MAX];    /* ANSWER: enum answer */
     struct flow_query queries[BURST_MAX];
-    struct slot slots[BURST_MAX]; /* without a flow: who asks whom; or ADMISSION_NO_SERVICE */
+    struct attempt attempts[BURST_MAX]; /* without a flow: who asks whom, if ADMISSION_NO_SERVICE
+                                           is not all it says */
     struct packet packets[BURST_MAX];
+};
+
+/* What ACTION_ANSWER writes over the packet. */
+enum answer { ANSWER_RST, ANSWER_HTTP };
+
+/* What packets of known flows need to know of their service; by id. */
+struct service_facts {
+    uint8_t unit; /* enum policy_unit */
+    uint8_t turn; /* enum policy_turn */
+    bool has_probes, has_shares;
+    uint32_t silence_ms;  /* an exchange has ended */
+    uint32_t response_ms; /* the first byte of a reply is overdue */
 };
 
 /* Packets that wait to be handed to one other worker. */
@@ -95,12 +117,15 @@ struct worker {
     /* the owner's */
     struct admission *admission;
     struct flow_table *flows;
+    struct silence *silence;       /* of exchanges */
     struct lane *lanes[LANES_MAX]; /* the ones it polls */
     struct lane *all_lanes;
     struct outlet *outlets;    /* one for each port */
     struct handbox *handboxes; /* one for each worker */
     struct inbox inbox;
     const struct inbox *inboxes; /* everybody's, by worker */
+    struct service_facts *facts; /* of the policy in force */
+    const struct client_seed *client_seed;
     const struct owners *owners;
     uint32_t n_lanes, n_all_lanes, n_ports, n_workers;
     uint32_t idle_loops; /* since the last packet */
@@ -119,6 +144,7 @@ struct worker {
     /* published: one writer, relaxed stores */
     struct worker_counters counters __rte_cache_aligned;
     uint64_t slots;
+    uint64_t held; /* packets that wait */
     uint64_t epoch;
     uint64_t now_ns; /* of the last loop: the heartbeat */
     struct worker_steps steps __rte_cache_aligned;

@@ -118,6 +118,9 @@ int dataplane_create(const struct dataplane_settings *settings, const struct adm
     dp->n_workers = settings->eal.n_workers;
     dp->ids = *ids;
     dp->ids.n_workers = dp->n_workers;
+    dp->ids.n_waiters = settings->waiting_max;
+    dp->ids.n_answered = settings->flows_max / dp->n_workers + 1;
+    dp->ids.n_demand = settings->flows_max;
     err = eal_start(settings, &dp->huge, why, why_bytes);
     if (err) {
         free(dp);

@@ -13,7 +13,7 @@ _Static_assert(REPLAY_LANES_MAX == LANES_MAX, "a replay keeps the next packet of
 
 /* Memory of one worker, as it was allocated. */
 struct worker_memory {
-    void *worker, *admission, *flows, *outlets, *handboxes;
+    void *worker, *admission, *flows, *silence, *facts, *outlets, *handboxes;
 };
 
 struct dataplane {
@@ -27,9 +27,13 @@ struct dataplane {
     uint32_t n_ports, n_lanes;
     struct clock clock;
     struct owners owners;
+    struct client_seed client_seed;
     struct replay replay;
     struct publication publication;
     struct admission_shared *shared; /* also its memory */
+    struct admission *admissions[DATAPLANE_WORKERS_MAX];
+    struct admission_control *control;
+    uint64_t missed; /* packets, as the last period saw it */
     struct worker *workers[DATAPLANE_WORKERS_MAX];
     struct worker_memory memory[DATAPLANE_WORKERS_MAX];
     struct inbox inboxes[DATAPLANE_WORKERS_MAX];

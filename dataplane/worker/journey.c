@@ -82,8 +82,8 @@ static void classify(struct burst *b)
             continue;
         if (b->queries[i].flow)
             admission_prefetch_packet(adm, b->queries[i].flow->tenant);
-        else if (b->slots[i].service != ADMISSION_NO_SERVICE)
-            admission_prefetch_attempt(adm, b->slots[i].tenant);
+        else if (b->attempts[i].service != ADMISSION_NO_SERVICE)
+            admission_prefetch_attempt(adm, &b->attempts[i]);
     }
 }
 
@@ -139,6 +139,44 @@ static void act(struct burst *b)
     outlet_flush_all(w);
     if (drops)
         rte_pktmbuf_free_bulk(drop, drops);
+}
+
+/* -- release waiters: those whose slot has come, or whose time is over, go on where they stopped --
+ */
+
+static void release(struct burst *b, const struct released *released)
+{
+    for (unsigned i = 0; i < b->n; i++) {
+        b->mbufs[i] = (struct rte_mbuf *)(uintptr_t)released[i].cookie;
+        b->lanes[i] =
+            &b->worker->all_lanes[hand_mark_of(b->mbufs[i], b->worker->mark_offset)->place];
+    }
+    parse(b);
+    find_flows(b);
+    for (unsigned i = 0; i < b->n; i++)
+        step_release(b, i, &released[i]);
+    act(b);
+}
+
+unsigned journey_release(struct burst *b)
+{
+    struct worker *w = b->worker;
+    struct released released[BURST_MAX];
+
+    b->n = (uint16_t)admission_poll(w->admission, b->now_ns, released, BURST_MAX);
+    if (b->n)
+        release(b, released);
+    return b->n;
+}
+
+unsigned journey_dismiss(struct burst *b)
+{
+    struct released released[BURST_MAX];
+
+    b->n = (uint16_t)admission_dismiss(b->worker->admission, b->now_ns, released, BURST_MAX);
+    if (b->n)
+        release(b, released);
+    return b->n;
 }
 
 /* -- the journey -- */

@@ -8,6 +8,7 @@
 #include "dataplane/worker/journey.h"
 #include "dataplane/worker/outlet.h"
 #include "dataplane/worker/replay.h"
+#include "dataplane/worker/silences.h"
 #include "dataplane/worker/stopwatch.h"
 
 /* Empty loops before a worker with idle = "sleep" sleeps, and for how long: soon and briefly, then,
@@ -23,6 +24,8 @@
 #define DRAIN_QUIET_ROUNDS 64
 
 #define REPLAY_TICK_NS   1000000000ull
+#define REPLAY_WAIT_NS   1000000ull /* while anybody waits */
+#define NS_PER_MS        1000000ull
 #define REPLAY_TICKS_MAX 100000 /* more than a day of silence ages every flow anyhow */
 
 static void set_time(struct worker *w, uint64_t now_ns)
@@ -37,6 +40,22 @@ static void publish_time(struct worker *w)
     __atomic_store_n(&w->now_ns, w->burst.now_ns, __ATOMIC_RELEASE);
 }
 
+static void take_facts(struct worker *w, const struct policy *policy)
+{
+    for (uint32_t i = 0; i < policy_service_count(policy); i++) {
+        const struct policy_service *service = policy_service(policy, i);
+
+        w->facts[service->id] = (struct service_facts){
+            .unit = (uint8_t)service->unit,
+            .turn = (uint8_t)service->turn,
+            .has_probes = service->probes.n > 0,
+            .has_shares = service->n_shares > 0,
+            .silence_ms = (uint32_t)(service->silence_ns / NS_PER_MS),
+            .response_ms = (uint32_t)(service->breaker.response_ns / NS_PER_MS),
+        };
+    }
+}
+
 static void take_policy(struct worker *w)
 {
     const struct policy *policy = publication_read(w->publication);
@@ -46,14 +65,18 @@ static void take_policy(struct worker *w)
         return;
     /* Epochs, not pointers: a new policy may lie where an old one was freed. */
     admission_adopt(w->admission, policy, w->burst.now_ns);
+    take_facts(w, policy);
     w->adopted_epoch = policy_epoch(policy);
     __atomic_store_n(&w->epoch, w->adopted_epoch, __ATOMIC_RELAXED);
 }
 
-/* What comes round with time: silent flows end, unused leases go back. */
+/* What comes round with time: silent flows end, waiters are let in, unused leases go back. */
 static void tidy(struct worker *w)
 {
-    flow_table_sweep(w->flows, journey_expire, w);
+    while (flow_table_sweep(w->flows, journey_expire, w))
+        admission_survey_end(w->admission);
+    silences_tend(w);
+    journey_release(&w->burst);
     admission_tidy(w->admission, w->burst.now_ns);
 }
 
@@ -83,13 +106,19 @@ static unsigned poll_lanes(struct worker *w, uint64_t cycles)
 
 /* -- replay: see replay.h -- */
 
+/* How closely time is looked at: exchanges end and waiters age by the millisecond. */
+static uint64_t tick_ns(const struct worker *w)
+{
+    return w->slots || w->held ? REPLAY_WAIT_NS : REPLAY_TICK_NS;
+}
+
 /* Lets the time between two packets pass as a live worker would see it, second by second. */
 static void pass_time(struct worker *w, uint64_t until_ns)
 {
     uint64_t now_ns = w->burst.now_ns ? w->burst.now_ns : until_ns;
 
-    for (unsigned i = 0; i < REPLAY_TICKS_MAX && until_ns > now_ns + REPLAY_TICK_NS; i++) {
-        now_ns += REPLAY_TICK_NS;
+    for (unsigned i = 0; i < REPLAY_TICKS_MAX && until_ns > now_ns + tick_ns(w); i++) {
+        now_ns += tick_ns(w);
         set_time(w, now_ns);
         tidy(w);
     }
@@ -161,7 +190,7 @@ static void idle(struct worker *w)
     w->idle_loops++;
     if (w->idle != IDLE_SLEEP || w->idle_loops < IDLE_LOOPS_BEFORE_NAP)
         return;
-    if (w->idle_loops > IDLE_LOOPS_BEFORE_REST)
+    if (w->idle_loops > IDLE_LOOPS_BEFORE_REST && !w->held)
         pause.tv_nsec = REST_NS;
     publication_sleep(w->publication, w->index);
     nanosleep(&pause, NULL);
@@ -194,10 +223,12 @@ static void drain(struct worker *w)
 
         quiet = n ? 0 : quiet + 1;
     }
+    while (journey_dismiss(&w->burst) > 0)
+        ;
     if (w->n_workers == 1)
         return;
     pass_together(w, STOP_RECEIVED);
-    while (journey_run_handed(&w->burst) > 0)
+    while (journey_run_handed(&w->burst) > 0 || journey_dismiss(&w->burst) > 0)
         ;
     pass_together(w, STOP_JUDGED);
     while (outlet_send_handed(w) > 0)

@@ -41,6 +41,7 @@ static uint32_t buffers_needed(const struct dataplane_settings *settings, bool *
     if (workers > 1)
         n += workers * 2 * DATAPLANE_HANDOVER_RING;
 
+    n += settings->waiting_max; /* held */
     *af_xdp = false;
     for (uint32_t g = 0; g < settings->n_gates; g++) {
         n += side_buffers(&settings->gates[g].outside, workers, af_xdp);

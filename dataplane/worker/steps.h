@@ -36,8 +36,43 @@ void step_pass_stranger(struct burst *b, unsigned i);
 /* newcomer.c: turns a packet with ACTION_ANSWER into its answer. */
 void step_write_answer(struct burst *b, unsigned i);
 
-/* known.c: the slot of a flow is one bit, so it is freed once whatever comes twice. */
-void slot_hold(struct worker *w, struct flow *flow, const struct slot *slot);
-void slot_free(struct worker *w, struct flow *flow, enum outcome outcome);
+/* newcomer.c: the refused packet is dropped, or becomes its answer. */
+void step_refuse(struct burst *b, unsigned i, uint32_t service, enum reason reason);
+
+/* turns.c: a request on an open connection, with the effect flow_request() gave it. */
+void step_ask_turn(struct burst *b, unsigned i, enum flow_effect effect);
+/* turns.c: one that found no slot, by the service's `turn`. */
+void step_refuse_turn(struct burst *b, unsigned i, enum reason reason);
+
+/* held.c: the packet waits. */
+void step_hold(struct burst *b, unsigned i, struct flow *flow, uint32_t waiter);
+/* held.c: nobody waits for it any more; if it waits at all. */
+void step_forget_held(struct burst *b, unsigned i);
+/* held.c: a packet of a flow whose first one waits, or that was shut; false: it passes like any
+ * other. */
+bool step_while_held(struct burst *b, unsigned i);
+/* held.c: packet `i` waited, and this is what came of it. */
+void step_release(struct burst *b, unsigned i, const struct released *released);
+
+/* work.c: who does what a flow carries. */
+static inline struct slot work_slot(const struct flow *flow)
+{
+    return (struct slot){flow->tenant, flow->service, flow->share, flow->held};
+}
+/* Whose it is, before anything is held. */
+void work_assign(struct flow *flow, const struct attempt *attempt);
+/* The slot of a flow is one bit, so it is freed once whatever comes twice. */
+void work_hold_slot(struct worker *w, struct flow *flow, uint8_t held);
+void work_free_slot(struct worker *w, struct flow *flow, enum outcome outcome);
+void work_hold_connection(struct flow *flow, uint8_t held);
+/* The flow has ended: what it still holds goes back. */
+void work_leave(struct worker *w, struct flow *flow, enum outcome outcome);
+/* The same, and the flow is closed by our word. It stays where it is, for packets of it may be
+ * further on in the burst. */
+void work_close(struct worker *w, struct flow *flow);
+/* What a packet has shown of the work: answers, first bytes, ends. */
+void work_follow(struct burst *b, unsigned i, const struct flow_change *change);
+/* Overdue answers, at a visit of the sweep. */
+void work_look_after(struct worker *w, struct flow *flow);
 
 #endif

@@ -55,7 +55,8 @@ static void pass_charged(struct burst *b, unsigned i, enum pass pass, uint32_t t
 /* Headers stacked deeper than we look could hide a SYN, so each packet is an attempt. */
 static void pass_as_attempt(struct burst *b, unsigned i, enum pass pass, uint32_t tenant)
 {
-    const struct attempt attempt = {tenant, ADMISSION_NO_SERVICE, b->packets[i].ip_bytes};
+    const struct attempt attempt = {
+        .tenant = tenant, .service = ADMISSION_NO_SERVICE, .ip_bytes = b->packets[i].ip_bytes};
     struct decision d = admission_offer(b->worker->admission, &attempt, b->now_ns);
 
     if (d.verdict == VERDICT_REFUSE) {

@@ -6,7 +6,9 @@
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
+#include "dataplane/admission/admission_control.h"
 #include "dataplane/worker/dataplane.h"
+#include "dataplane/worker/depth.h"
 #include "dataplane/worker/eal.h"
 #include "dataplane/worker/memory.h"
 
@@ -72,11 +74,24 @@ static void look_after(struct dataplane *dp, uint32_t worker)
     dp->dead[worker] = silent;
 }
 
+/* In a replay time is that of the packets, which a period of the control thread would be a chance
+ * amount of: there nothing is shed. */
+static void steer(struct dataplane *dp)
+{
+    struct gateway_sample sample;
+
+    if (dp->settings->eal.clock == CLOCK_PACKETS)
+        return;
+    sample = depth_sample(dp);
+    admission_control_step(dp->control, dataplane_policy(dp), &sample, dataplane_now_ns(dp));
+}
+
 void dataplane_tend(struct dataplane *dp)
 {
     publication_reclaim(&dp->publication);
     for (uint32_t i = 0; i < dp->n_workers; i++)
         look_after(dp, i);
+    steer(dp);
 }
 
 const struct policy *dataplane_policy(const struct dataplane *dp)
@@ -117,6 +132,7 @@ void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct w
 
     *view = (struct worker_view){
         .slots = load(&w->slots),
+        .held = load(&w->held),
         .policy_epoch = load(&w->epoch),
         .lcore = EAL_WORKER_LCORE(worker),
         .cpu = w->cpu,
@@ -212,4 +228,15 @@ const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_
 const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service)
 {
     return admission_service_window(dp->shared, service);
+}
+
+void dataplane_service_view(const struct dataplane *dp, const struct policy_service *service,
+                            struct service_view *view)
+{
+    admission_control_view(dp->control, service, dataplane_now_ns(dp), view);
+}
+
+void dataplane_gateway_shed(const struct dataplane *dp, double shed[CLASS_MAX])
+{
+    admission_control_gateway(dp->control, shed);
 }

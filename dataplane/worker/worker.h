@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "dataplane/admission/admission.h"
+#include "dataplane/admission/admission_control.h"
 #include "dataplane/policy/policy.h"
 #include "dataplane/worker/settings.h"
 
@@ -44,8 +45,8 @@ const char *pass_name(enum pass pass);
 
 /*
  * The terms of invariant 1, in packets:
- * received + handed_in = sum(forwarded) + sum(dropped) + answered + tx_failed + handed_out
- *                        + handoff_failed + held.
+ * received + handed_in + made = sum(forwarded) + sum(dropped) + answered + tx_failed + handed_out
+ *                               + handoff_failed + held.
  * The drop reasons `tx` and `handoff` are terms of their own and stay 0 in `dropped`.
  */
 struct worker_counters {
@@ -53,6 +54,7 @@ struct worker_counters {
     uint64_t forwarded[PASS_MAX];
     uint64_t dropped[REASON_MAX];
     uint64_t answered;
+    uint64_t made; /* packets of our own: a reset for the service beside the answer to its client */
     uint64_t tx_failed;
     uint64_t handed_out, handoff_failed;
     uint64_t busy_cycles, idle_cycles; /* TSC cycles in loops with and without packets */
@@ -140,8 +142,9 @@ void dataplane_destroy(struct dataplane *dp);
  * `policy`. */
 #define DATAPLANE_RETIRED_MAX 8
 int dataplane_publish(struct dataplane *dp, struct policy *policy);
-/* Once a period: frees policies that no worker can hold any more, and takes back the leases of a
- * worker that has been silent for DATAPLANE_DEAD_NS. Never blocks. */
+/* Once a period: steers admission (admission_control.h), frees policies that no worker can hold any
+ * more, and takes back the leases of a worker that has been silent for DATAPLANE_DEAD_NS. Never
+ * blocks. */
 #define DATAPLANE_DEAD_NS 1000000000ull
 void dataplane_tend(struct dataplane *dp);
 const struct policy *dataplane_policy(const struct dataplane *dp);
@@ -174,6 +177,10 @@ void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
                                struct admission_tenant_counters *sum);
 void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
                                 struct admission_service_counters *sum);
+/* What the control loop makes of a service, and of the gateway itself (admission_control.h). */
+void dataplane_service_view(const struct dataplane *dp, const struct policy_service *service,
+                            struct service_view *view);
+void dataplane_gateway_shed(const struct dataplane *dp, double shed[CLASS_MAX]);
 uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant);
 const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant);
 const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service);

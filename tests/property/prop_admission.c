@@ -75,7 +75,8 @@ static void new_windows(struct model *m)
 
 static void start(struct model *m)
 {
-    const struct admission_size size = {TENANTS, SERVICES, 1};
+    const struct admission_size size = {
+        .n_tenants = TENANTS, .n_services = SERVICES, .n_workers = 1};
 
     *m = (struct model){.seed = 42, .ports = {80, 80}};
     m->shared = admission_shared_init(core_memory(admission_shared_bytes(&size)), &size);
@@ -114,7 +115,9 @@ static void offer(struct model *m)
 {
     uint32_t tenant = (uint32_t)random_below(&m->seed, TENANTS);
     uint32_t service = (uint32_t)random_below(&m->seed, SERVICES + 1);
-    struct attempt attempt = {tenant, service < SERVICES ? service : ADMISSION_NO_SERVICE, 60};
+    struct attempt attempt = {.tenant = tenant,
+                              .service = service < SERVICES ? service : ADMISSION_NO_SERVICE,
+                              .ip_bytes = 60};
     enum reason expected = expected_reason(m, tenant, attempt.service);
     struct decision d = admission_offer(m->adm, &attempt, m->now_ns);
 
@@ -136,14 +139,14 @@ static void end_one(struct model *m)
     if (m->held[tenant][service] == 0)
         return;
     m->held[tenant][service]--;
-    admission_complete(m->adm, &(struct slot){tenant, service},
-                       (enum outcome)random_below(&m->seed, OUTCOME_MAX));
+    core_complete(m->adm, &(struct slot){.tenant = tenant, .service = service},
+                  (enum outcome)random_below(&m->seed, OUTCOME_MAX));
 }
 
 static void adopt_one(struct model *m)
 {
-    struct slot slot = {(uint32_t)random_below(&m->seed, TENANTS),
-                        (uint32_t)random_below(&m->seed, SERVICES)};
+    struct slot slot = {.tenant = (uint32_t)random_below(&m->seed, TENANTS),
+                        .service = (uint32_t)random_below(&m->seed, SERVICES)};
 
     admission_adopt_flow(m->adm, &slot);
     m->held[slot.tenant][slot.service]++;
@@ -204,7 +207,7 @@ static void slots_and_counters_add_up(void **state)
     for (uint32_t t = 0; t < TENANTS; t++)
         for (uint32_t s = 0; s < SERVICES; s++)
             for (; m.held[t][s]; m.held[t][s]--)
-                admission_complete(m.adm, &(struct slot){t, s}, OUTCOME_FINISHED);
+                core_complete(m.adm, &(struct slot){.tenant = t, .service = s}, OUTCOME_FINISHED);
     check(&m);
     free(m.adm);
     free(m.shared);

@@ -136,7 +136,7 @@ static void work_once(struct world *w, unsigned self)
 {
     struct admission *adm = w->crew.workers[self];
     uint64_t now_ns = w->now_ns;
-    struct attempt attempt = {0, ADMISSION_NO_SERVICE, 60};
+    struct attempt attempt = {.tenant = 0, .service = ADMISSION_NO_SERVICE, .ip_bytes = 60};
     uint32_t n = w->scenario.frame_bytes;
 
     /* Not at once, so that workers with old policies, and some that missed one, are common. */
@@ -257,7 +257,7 @@ static int64_t granted_from(const struct world *w, const struct pool *pool)
 
 static void check_counted(const struct world *w)
 {
-    const struct tenant_pools *pools = &w->crew.shared->tenants[0];
+    const struct tenant_shared *pools = &w->crew.shared->tenants[0];
 
     for (unsigned p = 0; p < PERIOD_MAX; p++)
         assert_int_equal(pools->attempts[p].outstanding, granted_from(w, &pools->attempts[p]));
@@ -277,7 +277,7 @@ static void check_all_returns(struct world *w)
 
 static void start(struct world *w, const struct scenario *scenario, uint64_t seed)
 {
-    const struct admission_size size = {1, 0, WORKERS};
+    const struct admission_size size = {.n_tenants = 1, .n_services = 0, .n_workers = WORKERS};
     struct bucket_rate rate =
         scenario->frame_bytes ? rate_of_bits(&scenario->bits) : rate_of_events(&scenario->attempts);
 

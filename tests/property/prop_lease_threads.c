@@ -64,7 +64,7 @@ static uint64_t clock_now_ns(void)
 static uint32_t ask(struct worker *w, const struct policy **adopted, uint64_t now_ns)
 {
     const struct policy *policy = __atomic_load_n(&w->match->policy, __ATOMIC_ACQUIRE);
-    const struct attempt attempt = {0, ADMISSION_NO_SERVICE, 60};
+    const struct attempt attempt = {.tenant = 0, .service = ADMISSION_NO_SERVICE, .ip_bytes = 60};
     uint32_t n = w->match->frame_bytes;
     struct decision d;
 
@@ -118,7 +118,7 @@ static void publish(struct match *m)
 
 static void start(struct match *m, const struct quota_rate *attempts, const struct quota_rate *bits)
 {
-    const struct admission_size size = {1, 0, WORKERS};
+    const struct admission_size size = {.n_tenants = 1, .n_services = 0, .n_workers = WORKERS};
 
     core_crew_start(&m->crew, &size);
     m->tenant = core_tenant(0);

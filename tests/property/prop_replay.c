@@ -63,7 +63,8 @@ static void set_limits(struct player *p)
 
 static void start_player(struct player *p, uint32_t workers)
 {
-    const struct admission_size size = {TENANTS, SERVICES, workers};
+    const struct admission_size size = {
+        .n_tenants = TENANTS, .n_services = SERVICES, .n_workers = workers};
     const struct policy_spec spec = {.tenants = p->tenants,
                                      .services = p->services,
                                      .n_tenants = TENANTS,
@@ -85,8 +86,10 @@ static uint8_t play(struct player *p, const struct event *event)
 {
     struct flow_key key = flows_key(event->flow);
     struct admission *owner = p->crew.workers[flow_hash(p->hash, &key) % p->crew.n];
-    struct slot slot = {event->flow % TENANTS, event->flow / TENANTS % SERVICES};
-    struct attempt attempt = {slot.tenant, slot.service, event->ip_bytes};
+    struct slot slot = {.tenant = event->flow % TENANTS,
+                        .service = event->flow / TENANTS % SERVICES};
+    struct attempt attempt = {
+        .tenant = slot.tenant, .service = slot.service, .ip_bytes = event->ip_bytes};
     struct decision d;
 
     p->now_ns += event->gap_ns;
@@ -96,7 +99,7 @@ static uint8_t play(struct player *p, const struct event *event)
         d = admission_charge(owner, slot.tenant, event->ip_bytes, p->now_ns);
     } else if (p->held[event->flow]) {
         p->held[event->flow] = false;
-        admission_complete(owner, &slot, OUTCOME_FINISHED);
+        core_complete(owner, &slot, OUTCOME_FINISHED);
         return UINT8_MAX;
     } else {
         d = admission_offer(owner, &attempt, p->now_ns);
@@ -155,7 +158,8 @@ static void a_year_gives_one_burst(void **state)
     (void)state;
     for (size_t r = 0; r < 4; r++) {
         const struct policy_spec spec = {.tenants = p.tenants, .n_tenants = 1};
-        const struct attempt attempt = {0, ADMISSION_NO_SERVICE, 60};
+        const struct attempt attempt = {
+            .tenant = 0, .service = ADMISSION_NO_SERVICE, .ip_bytes = 60};
         uint64_t admitted = 0, lots = 0;
 
         start_player(&p, 4);

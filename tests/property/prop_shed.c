@@ -381,8 +381,8 @@ static void few_clients_meet_p_too(void **state)
             hit += shed_hits(shed_hash(client, CLASS_BULK, (uint32_t)seed), m.out.p[CLASS_BULK]);
         worst_client = fmax(worst_client, fabs(hit / 10.0 - 0.8));
     }
-    print_message("# 10 clients: share shed off by %.3f by attempt, %.3f by client\n", worst_attempt,
-                  worst_client);
+    print_message("# 10 clients: share shed off by %.3f by attempt, %.3f by client\n",
+                  worst_attempt, worst_client);
     assert_true(worst_attempt < 0.04);
     assert_true(worst_client > 0.09);
 }

@@ -82,6 +82,13 @@ static inline void *core_memory(size_t bytes)
     return memset(memory, 0, whole);
 }
 
+/* The end of a slot's work, at a time that no limit of the test depends on. */
+static inline void core_complete(struct admission *adm, const struct slot *slot,
+                                 enum outcome outcome)
+{
+    admission_complete(adm, slot, &(struct ending){.outcome = outcome}, 0);
+}
+
 #define CORE_WORKERS_MAX 16
 
 /* Workers without threads: what they share, what each has, and the policy in force. */

@@ -38,7 +38,8 @@ static void adopt(struct gate *g)
 
 static int open_gate(void **state)
 {
-    const struct admission_size size = {TENANTS, SERVICES, 1};
+    const struct admission_size size = {
+        .n_tenants = TENANTS, .n_services = SERVICES, .n_workers = 1};
     struct gate *g = calloc(1, sizeof(*g));
 
     g->ports = (struct policy_ports){80, 80};
@@ -84,7 +85,7 @@ static int close_gate(void **state)
 
 static enum reason offer(struct gate *g, uint32_t tenant, uint32_t service, uint32_t ip_bytes)
 {
-    struct attempt attempt = {tenant, service, ip_bytes};
+    struct attempt attempt = {.tenant = tenant, .service = service, .ip_bytes = ip_bytes};
     struct decision d = admission_offer(g->adm, &attempt, g->now_ns);
 
     assert_int_equal(d.verdict, d.reason ? VERDICT_REFUSE : VERDICT_ADMIT);
@@ -108,7 +109,7 @@ static uint64_t tokens(const struct gate *g, uint32_t tenant)
 
 static void complete(struct gate *g, uint32_t tenant, uint32_t service)
 {
-    admission_complete(g->adm, &(struct slot){tenant, service}, OUTCOME_FINISHED);
+    core_complete(g->adm, &(struct slot){.tenant = tenant, .service = service}, OUTCOME_FINISHED);
 }
 
 /* -- order -- */
@@ -309,9 +310,12 @@ static void refuse_and_repeat_only_count(void **state)
 
     g->tenants[ACME].attempts = core_rate(1, 86400, 4);
     adopt(g);
-    admission_refuse(g->adm, &(struct attempt){ACME, WEB, 60}, REASON_TABLE);
-    admission_refuse(g->adm, &(struct attempt){ACME, ADMISSION_NO_SERVICE, 60}, REASON_TABLE);
-    admission_repeat(g->adm, &(struct slot){ACME, WEB});
+    admission_refuse(g->adm, &(struct attempt){.tenant = ACME, .service = WEB, .ip_bytes = 60},
+                     REASON_TABLE, 0);
+    admission_refuse(
+        g->adm, &(struct attempt){.tenant = ACME, .service = ADMISSION_NO_SERVICE, .ip_bytes = 60},
+        REASON_TABLE, 0);
+    admission_repeat(g->adm, &(struct slot){.tenant = ACME, .service = WEB});
     assert_int_equal(tokens(g, ACME), 5);
     assert_int_equal(share_used(g, ACME), 0);
     assert_int_equal(t->attempts, 2);
@@ -411,7 +415,7 @@ static void smaller_window_is_debt(void **state)
 static void adopted_flows_are_debt_and_no_attempts(void **state)
 {
     struct gate *g = *state;
-    const struct slot slot = {ACME, WEB};
+    struct slot slot = {.tenant = ACME, .service = WEB};
 
     g->tenants[ACME].attempts = core_rate(20, 1, 10);
     g->services[WEB].window = 2;
@@ -424,8 +428,8 @@ static void adopted_flows_are_debt_and_no_attempts(void **state)
     assert_int_equal(admission_tenant_counters(g->adm, ACME)->attempts, 0);
     assert_int_equal(admission_tenant_counters(g->adm, ACME)->adopted, 3);
     assert_int_equal(admission_service_counters(g->adm, WEB)->adopted, 3);
-    admission_complete(g->adm, &slot, OUTCOME_AGED);
-    admission_complete(g->adm, &slot, OUTCOME_RESET);
+    core_complete(g->adm, &slot, OUTCOME_AGED);
+    core_complete(g->adm, &slot, OUTCOME_RESET);
     assert_int_equal(offer(g, OTHER, WEB, 60), REASON_NONE);
     assert_int_equal(admission_service_counters(g->adm, WEB)->outcomes[OUTCOME_AGED], 1);
     assert_int_equal(admission_service_counters(g->adm, WEB)->outcomes[OUTCOME_RESET], 1);

@@ -160,7 +160,7 @@ static void what_asks_for_new_work(void **state)
         for (unsigned flags = 0; flags < 256; flags++) {
             struct flow flow = {.state = (uint8_t)s, .flags = FLOW_HAS_SLOT};
             struct packet p = tcp((uint8_t)flags);
-            bool over = s == FLOW_CLOSED || s == FLOW_LINGERING;
+            bool over = s == FLOW_CLOSED || s == FLOW_LINGERING || s == FLOW_SHUT;
             bool syn = (flags & TCP_SYN) && !(flags & TCP_ACK);
 
             assert_int_equal(flow_is_attempt(&flow, &p, IN), over && syn);

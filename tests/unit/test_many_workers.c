@@ -24,7 +24,7 @@ struct site {
 
 static void open_site(struct site *s, uint32_t workers)
 {
-    const struct admission_size size = {1, 1, workers};
+    const struct admission_size size = {.n_tenants = 1, .n_services = 1, .n_workers = workers};
 
     *s = (struct site){.ports = {80, 80}, .now_ns = CORE_S};
     core_crew_start(&s->crew, &size);
@@ -53,14 +53,15 @@ static void adopt(struct site *s)
 
 static enum reason offer(struct site *s, uint32_t worker)
 {
-    const struct attempt attempt = {0, WEB, 60};
+    const struct attempt attempt = {.tenant = 0, .service = WEB, .ip_bytes = 60};
 
     return admission_offer(s->crew.workers[worker], &attempt, s->now_ns).reason;
 }
 
 static void complete(struct site *s, uint32_t worker)
 {
-    admission_complete(s->crew.workers[worker], &(struct slot){0, WEB}, OUTCOME_FINISHED);
+    core_complete(s->crew.workers[worker], &(struct slot){.tenant = 0, .service = WEB},
+                  OUTCOME_FINISHED);
 }
 
 static bool charge(struct site *s, uint32_t worker, uint32_t bytes)

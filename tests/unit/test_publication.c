@@ -152,7 +152,7 @@ static void *work(void *arg)
     uint32_t id = ((struct worker_arg *)arg)->id, held = 0;
     struct admission *adm = l->adm[id];
     uint64_t now_ns = 1, epoch = UINT64_MAX;
-    const struct slot slot = {0, 0};
+    const struct slot slot = {.tenant = 0, .service = 0};
 
     publication_join(&l->pub, id);
     for (unsigned round = 0; !stopped(l); round++) {
@@ -175,7 +175,7 @@ static void *work(void *arg)
         admission_may_answer(adm, 0, now_ns);
         admission_tidy(adm, now_ns);
         if (held > round % WINDOW) {
-            admission_complete(adm, &slot, OUTCOME_FINISHED);
+            core_complete(adm, &slot, OUTCOME_FINISHED);
             held--;
         }
         publication_quiescent(&l->pub, id);
@@ -186,7 +186,7 @@ static void *work(void *arg)
         }
     }
     for (; held; held--)
-        admission_complete(adm, &slot, OUTCOME_FINISHED);
+        core_complete(adm, &slot, OUTCOME_FINISHED);
     publication_leave(&l->pub, id);
     return NULL;
 }
@@ -281,7 +281,8 @@ static void check_load(const struct load *l)
 static void policies_are_swapped_under_load(void **state)
 {
     static struct load l;
-    const struct admission_size size = {TENANTS, 1, WORKERS};
+    const struct admission_size size = {
+        .n_tenants = TENANTS, .n_services = 1, .n_workers = WORKERS};
     struct worker_arg args[WORKERS];
     pthread_t workers[WORKERS], lister;
 

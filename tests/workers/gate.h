@@ -12,7 +12,7 @@
 #define WORKERS        4u
 #define QUEUES_MAX     4u
 #define RING_PACKETS   16384u /* more than there are packets: these rings lose nothing */
-#define SERVICE_WINDOW 4096u
+#define SERVICE_WINDOW 16384u /* a quarter of it may be connections that nobody has confirmed */
 
 enum tenant_id { TENANT_OPEN, TENANT_CAPPED, TENANTS };
 

@@ -40,8 +40,10 @@ static void run_admit(struct scene *scene, unsigned n)
         decision = admission_offer(w->admission, attempt, w->burst.now_ns);
         settle(scene, decision);
         if (decision.verdict == VERDICT_ADMIT)
-            admission_complete(w->admission, &(struct slot){attempt->tenant, attempt->service},
-                               OUTCOME_FINISHED);
+            admission_complete(
+                w->admission,
+                &(struct slot){.tenant = attempt->tenant, .service = attempt->service},
+                &(struct ending){.outcome = OUTCOME_FINISHED}, w->burst.now_ns);
     }
 }
 

@@ -132,8 +132,10 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
 static void spend_attempts(struct scene *scene)
 {
     for (uint32_t i = 0; i < scene->plan.tenants; i++)
-        admission_offer(scene->worker->admission, &(struct attempt){i, ADMISSION_NO_SERVICE, 40},
-                        START_NS);
+        admission_offer(
+            scene->worker->admission,
+            &(struct attempt){.tenant = i, .service = ADMISSION_NO_SERVICE, .ip_bytes = 40},
+            START_NS);
 }
 
 /* -- the order of visits -- */
@@ -167,7 +169,8 @@ void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes)
         uint32_t flow = scene->order[scene->at];
 
         scene->batch_flows[i] = flow;
-        scene->batch_attempts[i] = (struct attempt){flow % scene->plan.tenants, 0, ip_bytes};
+        scene->batch_attempts[i] = (struct attempt){
+            .tenant = flow % scene->plan.tenants, .service = 0, .ip_bytes = ip_bytes};
         scene->at = scene->at + 1 < scene->visits ? scene->at + 1 : 0;
     }
 }
@@ -181,7 +184,7 @@ void scene_forget_flows(struct scene *scene)
         struct flow *flow = flow_find(w->flows, &key, flow_hash(w->flows, &key));
 
         if (flow) {
-            slot_free(w, flow, OUTCOME_FINISHED);
+            work_free_slot(w, flow, OUTCOME_FINISHED);
             flow_remove(w->flows, flow);
         }
     }
@@ -191,7 +194,7 @@ void scene_forget_flows(struct scene *scene)
 
 struct scene *scene_open(const struct scene_plan *plan, struct rings *rings)
 {
-    const struct admission_size ids = {plan->tenants, 1, 1};
+    const struct admission_size ids = {.n_tenants = plan->tenants, .n_services = 1, .n_workers = 1};
     struct scene *scene = calloc(1, sizeof(*scene));
 
     if (!scene)

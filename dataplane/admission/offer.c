@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The order of decisions. A check that fails later gives back what the ones before it have taken.
+ */
+#include "dataplane/admission/offer.h"
+
+#include "dataplane/admission/shed.h"
+
+#define CLIENTS_NS 1000000000ull /* how long a window of distinct clients is */
+#define SALT_TURNED_AWAY                                                                           \
+    0x5bd1e995u /* the operator's ramp turns others away than shedding does                        \
+                 */
+
+/* What has been found out about an attempt on its way through the checks. */
+struct offer {
+    const struct attempt *attempt;
+    struct tenant_state *tenant;
+    struct service_state *service;
+    struct tenant_shared *tenant_shared;
+    struct service_shared *service_shared;
+    uint64_t now_ns;
+    uint64_t first_ns;     /* when this piece of work was first asked for */
+    bool retry;            /* somebody asked for it before, in vain */
+    bool paid, paid_retry; /* its quotas; its budget */
+    bool health;           /* within the tokens reserved for health checks */
+    bool trial;            /* the breaker wants one attempt to be its trial */
+    uint8_t held;          /* SLOT_*, once it has a slot */
+};
+
+/* -- cheap ones, which take nothing -- */
+
+static void find_first_try(struct admission *adm, struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+
+    o->first_ns = o->now_ns;
+    /* Behind few addresses there may be many: nobody can tell whose attempts belong together. */
+    if (adm->shared->demand &&
+        !__atomic_load_n(&o->service_shared->advice.by_attempt, __ATOMIC_RELAXED))
+        o->retry = demand_find(adm->shared->demand, demand_key(a->client, a->service),
+                               o->service->rules.retry_ns, o->now_ns, &o->first_ns);
+}
+
+static bool gateway_sheds(const struct admission *adm, const struct offer *o)
+{
+    const struct gateway_advice *advice = &adm->shared->gateway;
+    uint32_t p = __atomic_load_n(&advice->shed[o->tenant->class], __ATOMIC_RELAXED);
+    uint64_t stamped_ns;
+
+    if (!p)
+        return false;
+    stamped_ns = __atomic_load_n(&advice->stamped_ns, __ATOMIC_RELAXED);
+    return shed_hits((uint32_t)o->attempt->flow,
+                     shed_decay(p, age_since_ns(o->now_ns, stamped_ns)));
+}
+
+static bool is_hopeless(const struct offer *o)
+{
+    const struct promise *promise = &o->service_shared->advice.promise;
+    uint64_t deadline_ns = o->service->rules.deadline_ns, spent_ns = o->now_ns - o->first_ns;
+
+    if (!deadline_ns)
+        return false;
+    return !promise_kept(promise, window_used(&o->service_shared->waiting),
+                         deadline_ns > spent_ns ? deadline_ns - spent_ns : 0) &&
+           !promise_sample((struct promise *)promise, o->now_ns);
+}
+
+static enum reason ask_breaker(struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+
+    if (a->kind == ATTEMPT_FIRST && a->held & SLOT_TRIAL)
+        return REASON_NONE;
+    switch (breaker_ask(&o->service_shared->breaker, &o->service->rules.breaker,
+                        (uint32_t)(a->flow >> 16), o->now_ns)) {
+    case BREAKER_PASS:
+        return REASON_NONE;
+    case BREAKER_MAY_PROBE:
+        /* A connection is the trial as a whole; its first request is no second one. */
+        o->trial = a->kind != ATTEMPT_FIRST;
+        return o->trial ? REASON_NONE : REASON_BREAKER;
+    case BREAKER_REFUSE:
+        break;
+    }
+    return REASON_BREAKER;
+}
+
+/* -- quotas, retries, shedding -- */
+
+/* Is the tenant at its own limits? They are taken with the slot; but who cannot have one of them
+ * must not count as load of the service, nor wait. */
+static bool is_at_share(const struct offer *o)
+{
+    const struct service_rules *rules = &o->service->rules;
+    uint8_t share = o->attempt->share;
+
+    return window_used(&o->tenant_shared->window) >= o->tenant->window ||
+           (rules->n_shares &&
+            window_used(&o->service_shared->shares[share]) >= rules->shares[share].ceiling);
+}
+
+/* Retries are only counted out while there is too little for everybody. */
+static bool is_overloaded(const struct offer *o)
+{
+    return __atomic_load_n(&o->service_shared->advice.shed[CLASS_BULK], __ATOMIC_RELAXED) ||
+           window_used(&o->service_shared->waiting) ||
+           window_used(&o->service_shared->window) >= o->service->rules.window[o->tenant->class];
+}
+
+static enum reason charge_retry(struct offer *o)
+{
+    if (!o->retry) {
+        retry_unique(&o->tenant_shared->retries);
+        return REASON_NONE;
+    }
+    if (!is_overloaded(o))
+        return REASON_NONE;
+    if (!retry_take(&o->tenant_shared->retries))
+        return REASON_RETRIES;
+    o->paid_retry = true;
+    return REASON_NONE;
+}
+
+static void note_client(struct service_state *s, uint64_t client, uint64_t now_ns)
+{
+    uint64_t bit = 1ull << (client & 63);
+
+    if (now_ns - s->clients_ns >= CLIENTS_NS) {
+        s->clients_ns = now_ns;
+        __atomic_store_n(&s->clients_before, s->clients, __ATOMIC_RELAXED);
+        __atomic_store_n(&s->clients, bit, __ATOMIC_RELAXED);
+    } else if (!(s->clients & bit)) {
+        __atomic_store_n(&s->clients, s->clients | bit, __ATOMIC_RELAXED);
+    }
+}
+
+/* One who is shed stays shed for a while, so that asking again does not win; where few ask, that
+ * would miss the share by far, and each attempt gets its own answer. */
+static uint32_t shed_hash_of(const struct offer *o, uint32_t salt)
+{
+    const struct advice *advice = &o->service_shared->advice;
+    uint32_t epoch = __atomic_load_n(&advice->epoch, __ATOMIC_RELAXED) ^ salt;
+    bool by_attempt = __atomic_load_n(&advice->by_attempt, __ATOMIC_RELAXED);
+
+    return shed_hash(by_attempt ? o->attempt->flow : o->attempt->client, o->attempt->tenant, epoch);
+}
+
+static enum reason ask_shedding(struct offer *o)
+{
+    const struct advice *advice = &o->service_shared->advice;
+    uint32_t p = __atomic_load_n(&advice->shed[o->tenant->class], __ATOMIC_RELAXED);
+    uint32_t away = __atomic_load_n(&advice->turned_away, __ATOMIC_RELAXED);
+
+    if (!o->retry) /* who was shed is shed again: no load that more shedding could take away */
+        admission_count(&o->service->counters.reached[o->tenant->class], 1);
+    note_client(o->service, o->attempt->client, o->now_ns);
+    if (p) {
+        uint64_t stamped_ns = __atomic_load_n(&advice->stamped_ns, __ATOMIC_RELAXED);
+
+        if (shed_hits(shed_hash_of(o, 0), shed_decay(p, age_since_ns(o->now_ns, stamped_ns))))
+            return REASON_SHED;
+    }
+    if (away && shed_hits(shed_hash_of(o, SALT_TURNED_AWAY), away))
+        return REASON_SHED;
+    return REASON_NONE;
+}
+
+/* -- room: connections, slots, places to wait -- */
+
+static enum reason take_connection(struct offer *o)
+{
+    struct window *connections = &o->service_shared->connections;
+
+    if (o->health)
+        window_force(connections);
+    else if (!window_acquire(connections, o->service->rules.connections))
+        return REASON_CONNECTIONS;
+    o->held = o->health ? SLOT_HEALTH : 0;
+    return REASON_NONE;
+}
+
+/* Will the client have to confirm that it is there? */
+static bool opens_slot(const struct offer *o)
+{
+    return o->service->rules.opens && o->attempt->flags & ATTEMPT_SYN;
+}
+
+static enum reason take_free_slot(struct admission *adm, struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+    const struct slot_wish wish = {
+        .tenant = a->tenant,
+        .service = a->service,
+        .share = a->share,
+        .class = o->tenant->class,
+        .health = o->health,
+        .opening = opens_slot(o),
+    };
+    enum reason reason = slot_take(adm, &wish, &o->held);
+
+    if (reason == REASON_NONE && a->kind == ATTEMPT_FIRST)
+        o->held |= a->held & SLOT_TRIAL; /* its reply is what the trial is for */
+    if (reason == REASON_NONE && o->service->rules.order == ORDER_ADAPTIVE)
+        wait_sojourn_note(&o->service->sojourn, 0, o->now_ns);
+    return reason;
+}
+
+static enum reason take_slot(struct admission *adm, struct offer *o)
+{
+    /* Nobody overtakes those who wait, on whichever worker. */
+    if (!o->health && window_used(&o->service_shared->waiting))
+        return REASON_CAPACITY;
+    return take_free_slot(adm, o);
+}
+
+static enum reason claim_trial(struct admission *adm, struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+    const struct slot slot = {a->tenant, a->service, a->share, o->held};
+
+    if (!o->trial)
+        return REASON_NONE;
+    if (breaker_claim(&o->service_shared->breaker, &o->service->rules.breaker, o->now_ns)) {
+        o->held |= SLOT_TRIAL;
+        return REASON_NONE;
+    }
+    if (a->kind == ATTEMPT_CONNECT)
+        admission_disconnect(adm, &slot);
+    else
+        slot_give_back(adm, &slot);
+    return REASON_BREAKER;
+}
+
+static enum reason take_room(struct admission *adm, struct offer *o)
+{
+    enum reason reason =
+        o->attempt->kind == ATTEMPT_CONNECT ? take_connection(o) : take_slot(adm, o);
+
+    return reason == REASON_NONE ? claim_trial(adm, o) : reason;
+}
+
+/* For who cannot wait: when only slots are left that are kept for its class, they are none that
+ * anybody who waits below it could have. */
+static enum reason take_kept(struct admission *adm, struct offer *o)
+{
+    uint8_t class = o->tenant->class;
+    enum reason reason;
+
+    if (class == CLASS_BULK ||
+        window_used(&o->service_shared->window) < o->service->rules.window[class - 1])
+        return REASON_CAPACITY;
+    reason = take_free_slot(adm, o);
+    return reason == REASON_NONE ? claim_trial(adm, o) : reason;
+}
+
+/* -- the order -- */
+
+/* Health checks have tokens and a slot of their own, so nothing below can refuse them. */
+static bool take_health_token(struct admission *adm, struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+    bool took;
+
+    if (a->kind == ATTEMPT_FIRST) /* as its connection, which paid or did not */
+        return a->held & SLOT_HEALTH;
+    if (!(a->flags & ATTEMPT_HEALTH))
+        return false;
+    took = lease_take(&o->service->health, o->service->health_pool, 1, admission_generation(adm),
+                      o->now_ns);
+    admission_note_service(adm, a->service);
+    return took;
+}
+
+/* A connection's first request has paid with its SYN, and gets that back when it is refused. */
+static enum reason check_first(struct admission *adm, struct offer *o)
+{
+    enum reason reason = REASON_NONE;
+
+    o->paid = true;
+    find_first_try(adm, o);
+    if (is_hopeless(o))
+        return REASON_DEADLINE;
+    if (o->service->rules.judged)
+        reason = ask_breaker(o);
+    if (reason == REASON_NONE && is_at_share(o))
+        reason = REASON_SHARE;
+    return reason == REASON_NONE ? take_room(adm, o) : reason;
+}
+
+static enum reason check_all(struct admission *adm, struct offer *o)
+{
+    enum reason reason = REASON_NONE;
+
+    find_first_try(adm, o);
+    if (gateway_sheds(adm, o))
+        return REASON_GATEWAY;
+    if (is_hopeless(o))
+        return REASON_DEADLINE;
+    if (o->service->rules.judged)
+        reason = ask_breaker(o);
+    if (reason == REASON_NONE)
+        reason = quotas_take(adm, o->attempt, o->now_ns);
+    if (reason != REASON_NONE)
+        return reason;
+    o->paid = true;
+    if (o->attempt->kind == ATTEMPT_WORK && is_at_share(o))
+        return REASON_SHARE;
+    reason = charge_retry(o);
+    if (reason == REASON_NONE)
+        reason = ask_shedding(o);
+    return reason == REASON_NONE ? take_room(adm, o) : reason;
+}
+
+static enum reason decide(struct admission *adm, struct offer *o)
+{
+    o->health = take_health_token(adm, o);
+    if (o->health)
+        return take_room(adm, o);
+    return o->attempt->kind == ATTEMPT_FIRST ? check_first(adm, o) : check_all(adm, o);
+}
+
+/* Full now, but perhaps not for long. The trial of a breaker does not wait: it would try nothing.
+ */
+static bool enter_queue(struct admission *adm, struct offer *o, struct decision *decision)
+{
+    const struct attempt *a = o->attempt;
+    const struct service_rules *rules = &o->service->rules;
+    struct waiter waiter = {
+        .cookie = a->cookie,
+        .since_ns = o->now_ns,
+        .until_ns = rules->deadline_ns ? o->first_ns + rules->deadline_ns : WAIT_FOREVER,
+        .client = a->client,
+        .flow = a->flow,
+        .service = a->service,
+        .tenant = a->tenant,
+        .ip_bytes = a->kind == ATTEMPT_FIRST ? 0 : a->ip_bytes,
+        .class = o->tenant->class,
+        .share = a->share,
+        .flags =
+            (uint8_t)((o->retry ? WAITER_RETRY : 0) | (o->paid_retry ? WAITER_PAID_RETRY : 0) |
+                      (a->flags & ATTEMPT_SYN ? WAITER_SYN : 0) |
+                      (opens_slot(o) ? WAITER_OPENS : 0) | (rules->n_shares ? WAITER_SHARED : 0)),
+    };
+
+    if (o->trial || o->health || a->held & SLOT_TRIAL || !rules->places[o->tenant->class])
+        return false;
+    decision->waiter = waiting_enter(adm, &waiter);
+    return decision->waiter != ADMISSION_NONE;
+}
+
+static void give_back(struct admission *adm, const struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+
+    if (o->paid)
+        quotas_give_back(adm, a->tenant, a->kind == ATTEMPT_FIRST ? 0 : a->ip_bytes);
+    if (o->paid_retry)
+        retry_untake(&o->tenant_shared->retries);
+    if (o->health && a->kind != ATTEMPT_FIRST)
+        lease_untake(&o->service->health, o->service->health_pool, 1);
+}
+
+/* -- counting -- */
+
+static void count_try(const struct offer *o)
+{
+    struct admission_tenant_counters *t = &o->tenant->counters;
+    struct admission_service_counters *s = &o->service->counters;
+
+    if (o->attempt->kind == ATTEMPT_FIRST)
+        return;
+    admission_count(&t->attempts, 1);
+    admission_count(&t->attempt_packets, 1);
+    admission_count(&s->attempts, 1);
+    admission_count(&s->attempt_packets, 1);
+    if (o->retry || o->health)
+        return;
+    admission_count(&t->offered, 1);
+    admission_count(&s->offered, 1);
+}
+
+void offer_refused(struct admission *adm, const struct refused *r, uint64_t now_ns)
+{
+    struct service_state *s = &adm->services[r->service];
+
+    admission_count(&adm->tenants[r->tenant].counters.refused[r->reason], 1);
+    admission_count(&s->counters.refused[r->reason], 1);
+    if (!r->retry && reason_kind(r->reason) == REASON_KIND_CAPACITY)
+        admission_count(&s->counters.refused_unique, 1);
+    if (adm->shared->demand)
+        demand_note(adm->shared->demand, demand_key(r->client, r->service), s->rules.retry_ns,
+                    now_ns);
+    if (adm->answered && r->syn)
+        answered_note(adm->answered, r->flow, r->reason, now_ns);
+}
+
+void offer_admitted(struct admission *adm, const struct slot *slot, bool retry)
+{
+    struct admission_service_counters *s = &adm->services[slot->service].counters;
+
+    admission_count(&adm->tenants[slot->tenant].counters.admitted, 1);
+    admission_count(&s->admitted, 1);
+    if (retry)
+        admission_count(&s->served_late, 1);
+    if (slot->held & SLOT_HEALTH)
+        admission_count(&s->health, 1);
+}
+
+static void count_let_in(struct admission *adm, const struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+    const struct slot slot = {a->tenant, a->service, a->share, o->held};
+
+    if (a->kind == ATTEMPT_CONNECT) {
+        admission_count(&o->service->counters.connected, 1);
+    } else {
+        wait_sojourn_note(&o->service->sojourn, 0, o->now_ns);
+        offer_admitted(adm, &slot, o->retry);
+    }
+    tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
+}
+
+/* -- offers -- */
+
+static struct decision offer(struct admission *adm, struct offer *o)
+{
+    const struct attempt *a = o->attempt;
+    struct decision decision = {.waiter = ADMISSION_NONE};
+    enum reason reason = decide(adm, o);
+
+    count_try(o);
+    if (reason == REASON_CAPACITY && enter_queue(adm, o, &decision)) {
+        decision.verdict = VERDICT_WAIT;
+        return decision;
+    }
+    if (reason == REASON_CAPACITY)
+        reason = take_kept(adm, o);
+    if (reason == REASON_NONE) {
+        count_let_in(adm, o);
+        decision.held = o->held;
+        return decision;
+    }
+    give_back(adm, o);
+    offer_refused(adm,
+                  &(struct refused){a->tenant, a->service, reason, o->retry,
+                                    (a->flags & ATTEMPT_SYN) != 0, a->client, a->flow},
+                  o->now_ns);
+    decision.verdict = VERDICT_REFUSE;
+    decision.reason = reason;
+    return decision;
+}
+
+static void count_unnamed(struct admission *adm, const struct attempt *a, enum reason reason)
+{
+    struct admission_tenant_counters *t = &adm->tenants[a->tenant].counters;
+
+    admission_count(&t->attempts, 1);
+    admission_count(&t->attempt_packets, 1);
+    admission_count(&t->offered, 1);
+    admission_count(reason ? &t->refused[reason] : &t->admitted, 1);
+}
+
+/* Nobody's service: the tenant pays with its quotas, nothing else applies. */
+static struct decision offer_unnamed(struct admission *adm, const struct attempt *a,
+                                     uint64_t now_ns)
+{
+    enum reason reason = quotas_take(adm, a, now_ns);
+
+    count_unnamed(adm, a, reason);
+    if (reason == REASON_NONE)
+        tenant_count_packet(&adm->tenants[a->tenant], DIRECTION_IN, a->ip_bytes);
+    return (struct decision){.verdict = reason ? VERDICT_REFUSE : VERDICT_ADMIT, .reason = reason};
+}
+
+struct decision admission_offer(struct admission *adm, const struct attempt *attempt,
+                                uint64_t now_ns)
+{
+    struct offer o = {.attempt = attempt, .now_ns = now_ns, .first_ns = now_ns};
+
+    if (attempt->service == ADMISSION_NO_SERVICE)
+        return offer_unnamed(adm, attempt, now_ns);
+    o.tenant = &adm->tenants[attempt->tenant];
+    o.service = &adm->services[attempt->service];
+    o.tenant_shared = &adm->shared->tenants[attempt->tenant];
+    o.service_shared = &adm->shared->services[attempt->service];
+    if (adm->answered && attempt->flags & ATTEMPT_SYN) {
+        enum reason reason = answered_find(adm->answered, attempt->flow, now_ns);
+
+        if (reason != REASON_NONE) { /* the same attempt once more */
+            admission_count(&o.tenant->counters.attempt_packets, 1);
+            admission_count(&o.service->counters.attempt_packets, 1);
+            return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason};
+        }
+    }
+    return offer(adm, &o);
+}
+
+void admission_refuse(struct admission *adm, const struct attempt *a, enum reason reason,
+                      uint64_t now_ns)
+{
+    struct offer o = {.attempt = a, .tenant = &adm->tenants[a->tenant], .now_ns = now_ns};
+
+    if (a->service == ADMISSION_NO_SERVICE) {
+        count_unnamed(adm, a, reason);
+        return;
+    }
+    o.service = &adm->services[a->service];
+    o.service_shared = &adm->shared->services[a->service];
+    find_first_try(adm, &o);
+    count_try(&o);
+    offer_refused(adm,
+                  &(struct refused){a->tenant, a->service, reason, o.retry, false, a->client, 0},
+                  now_ns);
+}
+
+void admission_repeat(struct admission *adm, const struct slot *slot)
+{
+    admission_count(&adm->tenants[slot->tenant].counters.attempt_packets, 1);
+    admission_count(&adm->services[slot->service].counters.attempt_packets, 1);
+}
+
+void admission_prefetch_packet(const struct admission *adm, uint32_t tenant)
+{
+    const struct tenant_state *t = &adm->tenants[tenant];
+
+    __builtin_prefetch(&t->packets, 1);
+    __builtin_prefetch(&t->bits, 1);
+    __builtin_prefetch(&t->metered, 1);
+    __builtin_prefetch(&t->counters, 1);
+}
+
+void admission_prefetch_attempt(const struct admission *adm, const struct attempt *attempt)
+{
+    admission_prefetch_packet(adm, attempt->tenant);
+    __builtin_prefetch(&adm->tenants[attempt->tenant].attempts, 1);
+    if (adm->answered && attempt->flags & ATTEMPT_SYN)
+        answered_prefetch(adm->answered, attempt->flow);
+    if (adm->shared->demand)
+        demand_prefetch(adm->shared->demand, demand_key(attempt->client, attempt->service));
+}

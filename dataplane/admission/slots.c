@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slots: a place in the windows of the tenant, of its share and of the service, or in none.
+ */
+#include "dataplane/admission/state.h"
+
+/* The window first: who finds it full may wait, who finds too many opening may not. */
+static enum reason take_shared(struct service_shared *service, const struct service_rules *rules,
+                               const struct slot_wish *wish)
+{
+    switch (share_acquire(&service->window, service->shares, rules->shares, rules->n_shares,
+                          wish->share, rules->window[wish->class])) {
+    case SHARE_TAKEN:
+        break;
+    case SHARE_CEILING:
+        return REASON_SHARE;
+    case SHARE_FULL:
+        return REASON_CAPACITY;
+    }
+    if (!wish->opening || window_acquire(&service->opening, rules->opening))
+        return REASON_NONE;
+    share_release(&service->window, service->shares, rules->n_shares, wish->share);
+    return REASON_CONNECTIONS;
+}
+
+/* How many this worker has, for the survey. */
+static void note_taken(struct admission *adm, uint32_t tenant, uint32_t service)
+{
+    adm->tenants[tenant].slots++;
+    adm->tenants[tenant].taken_pass = adm->survey_pass;
+    adm->services[service].slots++;
+    adm->services[service].slots_moved = true;
+}
+
+enum reason slot_take(struct admission *adm, const struct slot_wish *wish, uint8_t *held)
+{
+    struct window *tenant = &adm->shared->tenants[wish->tenant].window;
+    struct service_shared *service = &adm->shared->services[wish->service];
+    const struct service_rules *rules = &adm->services[wish->service].rules;
+    enum reason reason;
+
+    /* The slot reserved for health checks is none of the window's, so nothing can hold it up. */
+    if (wish->health && window_acquire(&service->health, 1)) {
+        *held = SLOT_HEALTH | SLOT_RESERVED;
+        return REASON_NONE;
+    }
+    *held = rules->n_shares ? SLOT_SHARED : 0;
+    if (!window_acquire(tenant, adm->tenants[wish->tenant].window))
+        return REASON_SHARE;
+    reason = take_shared(service, rules, wish);
+    if (reason != REASON_NONE) {
+        window_release(tenant);
+        return reason;
+    }
+    if (wish->opening)
+        *held |= SLOT_OPENING;
+    if (wish->health)
+        *held |= SLOT_HEALTH;
+    note_taken(adm, wish->tenant, wish->service);
+    return REASON_NONE;
+}
+
+void slot_give_back(struct admission *adm, const struct slot *slot)
+{
+    struct service_shared *service = &adm->shared->services[slot->service];
+
+    if (slot->held & SLOT_RESERVED) {
+        window_release(&service->health);
+        return;
+    }
+    window_release(&adm->shared->tenants[slot->tenant].window);
+    adm->tenants[slot->tenant].slots--;
+    adm->services[slot->service].slots--;
+    adm->services[slot->service].slots_moved = true;
+    /* By what it took: the shares may have been named since. */
+    share_release(&service->window, service->shares, slot->held & SLOT_SHARED, slot->share);
+    if (slot->held & SLOT_OPENING)
+        window_release(&service->opening);
+}
+
+void admission_adopt_flow(struct admission *adm, struct slot *slot)
+{
+    struct service_shared *service = &adm->shared->services[slot->service];
+    uint32_t n_shares = adm->services[slot->service].rules.n_shares;
+
+    window_force(&adm->shared->tenants[slot->tenant].window);
+    share_force(&service->window, service->shares, n_shares, slot->share);
+    note_taken(adm, slot->tenant, slot->service);
+    slot->held = (uint8_t)(SLOT_ADOPTED | (n_shares ? SLOT_SHARED : 0));
+    admission_count(&adm->tenants[slot->tenant].counters.adopted, 1);
+    admission_count(&adm->services[slot->service].counters.adopted, 1);
+}
+
+void admission_adopt_connection(struct admission *adm, const struct slot *slot)
+{
+    window_force(&adm->shared->services[slot->service].connections);
+}
+
+void admission_confirmed(struct admission *adm, struct slot *slot)
+{
+    slot->held &= (uint8_t)~SLOT_OPENING;
+    window_release(&adm->shared->services[slot->service].opening);
+}
+
+void admission_disconnect(struct admission *adm, const struct slot *slot)
+{
+    window_release(&adm->shared->services[slot->service].connections);
+}

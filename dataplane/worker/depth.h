@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far the workers are behind what the devices receive. Control thread.
+ */
+#ifndef SLUICE_WORKER_DEPTH_H
+#define SLUICE_WORKER_DEPTH_H
+
+#include "dataplane/admission/gateway_control.h"
+#include "dataplane/worker/dataplane.h"
+
+/* The fullest of all queues whose depth can be told (receive queues where the driver counts them,
+ * hand-over rings always), and what was missed since the last call. A full burst alone says little:
+ * a worker that keeps up sees them, too. */
+struct gateway_sample depth_sample(struct dataplane *dp);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests on open connections, of services whose unit is the exchange: each one asks for a slot.
+ */
+#include "dataplane/packet/refusal.h"
+#include "dataplane/worker/outlet.h"
+#include "dataplane/worker/steps.h"
+
+/* The first request was charged with its SYN; a further one is an attempt of its own. */
+static struct attempt attempt_of(const struct burst *b, unsigned i)
+{
+    const struct flow *flow = b->queries[i].flow;
+
+    return (struct attempt){
+        .tenant = flow->tenant,
+        .service = flow->service,
+        .ip_bytes = b->packets[i].ip_bytes,
+        .kind = flow->marks & FLOW_FIRST ? ATTEMPT_FIRST : ATTEMPT_WORK,
+        .flags = flow->marks & FLOW_HEALTH ? ATTEMPT_HEALTH : 0,
+        .share = flow->share,
+        .held = flow->held,
+        .client = client_hash(b->worker->client_seed, &flow->key.outside),
+        .flow = b->queries[i].hash,
+        .cookie = (uintptr_t)b->mbufs[i],
+    };
+}
+
+/* -- what becomes of one that found none -- */
+
+/* The service shall not keep a connection whose client has been told that it is over. Without a
+ * buffer for that it keeps it until it asks, and then gets no answer. */
+static void reset_inside(struct burst *b, unsigned i)
+{
+    struct worker *w = b->worker;
+    struct rte_mbuf *m = rte_pktmbuf_alloc(b->mbufs[i]->pool);
+
+    if (!m)
+        return;
+    m->data_len = (uint16_t)refusal_write_reset_inside(
+        rte_pktmbuf_mtod(m, uint8_t *), rte_pktmbuf_mtod(b->mbufs[i], const uint8_t *),
+        &b->packets[i]);
+    m->pkt_len = m->data_len;
+    worker_count(&w->counters.made, 1);
+    outlet_put(w, b->lanes[i]->peer_port, m, CAUSE_ANSWER);
+}
+
+/* Both sides are told, so that nothing of the connection is left. */
+static void end_connection(struct burst *b, unsigned i, enum reason reason, bool http)
+{
+    struct flow *flow = b->queries[i].flow;
+
+    if (b->mbufs[i]->nb_segs > 1) { /* in pieces: answers are written over one */
+        step_decide(b, i, ACTION_DROP, (uint8_t)reason);
+        return;
+    }
+    reset_inside(b, i);
+    b->attempts[i].service = flow->service;
+    work_close(b->worker, flow);
+    b->answers[i] = http ? ANSWER_HTTP : ANSWER_RST;
+    step_decide(b, i, ACTION_ANSWER, (uint8_t)reason);
+}
+
+static bool is_http(const struct burst *b, unsigned i)
+{
+    const struct packet *packet = &b->packets[i];
+
+    return b->mbufs[i]->nb_segs == 1 &&
+           refusal_fits_http(
+               rte_pktmbuf_mtod_offset(b->mbufs[i], const uint8_t *, packet->payload_offset),
+               packet->payload_bytes);
+}
+
+static void pass(struct burst *b, unsigned i, uint8_t held)
+{
+    struct flow *flow = b->queries[i].flow;
+    struct flow_change change = flow_advance(flow, &b->packets[i], DIRECTION_IN, b->moment);
+
+    work_hold_slot(b->worker, flow, held);
+    work_follow(b, i, &change);
+    step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
+}
+
+void step_refuse_turn(struct burst *b, unsigned i, enum reason reason)
+{
+    struct worker *w = b->worker;
+    struct flow *flow = b->queries[i].flow;
+    struct slot slot = work_slot(flow);
+
+    switch ((enum policy_turn)w->facts[flow->service].turn) {
+    case TURN_PASS:
+        admission_adopt_flow(w->admission, &slot);
+        pass(b, i, slot.held);
+        return;
+    case TURN_HTTP:
+        end_connection(b, i, reason, is_http(b, i));
+        return;
+    case TURN_RST:
+        end_connection(b, i, reason, false);
+        return;
+    }
+}
+
+void step_ask_turn(struct burst *b, unsigned i, enum flow_effect effect)
+{
+    struct worker *w = b->worker;
+    struct flow *flow = b->queries[i].flow;
+    struct attempt attempt;
+    struct decision decision;
+
+    if (effect == FLOW_EFFECT_NEXT) {
+        work_free_slot(w, flow, OUTCOME_FINISHED);
+        flow_end_exchange(flow);
+    }
+    attempt = attempt_of(b, i);
+    /* The packet itself is metered as any other; a further attempt pays for it as a whole. */
+    if (attempt.kind == ATTEMPT_FIRST) {
+        decision = admission_charge(w->admission, flow->tenant, attempt.ip_bytes, b->now_ns);
+        if (decision.verdict == VERDICT_REFUSE) {
+            step_decide(b, i, ACTION_DROP, (uint8_t)decision.reason);
+            return;
+        }
+    }
+    decision = admission_offer(w->admission, &attempt, b->now_ns);
+    flow->marks &= (uint8_t)~FLOW_FIRST;
+    if (decision.verdict == VERDICT_WAIT)
+        step_hold(b, i, flow, decision.waiter);
+    else if (decision.verdict == VERDICT_REFUSE)
+        step_refuse_turn(b, i, decision.reason);
+    else
+        pass(b, i, decision.held);
+}

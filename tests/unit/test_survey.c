@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The survey of a worker's slots: how long they have been held, and which are lost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/overload.h"
+
+/* A pass in which so many slots of tenants and services are found. */
+static void survey(struct gate *g, uint32_t bulk_web, uint32_t normal_web, uint32_t normal_api)
+{
+    struct admission *adm = g->crew.workers[0];
+
+    while (bulk_web--)
+        admission_survey_slot(adm, BULK, WEB, CORE_MS);
+    while (normal_web--)
+        admission_survey_slot(adm, NORMAL, WEB, CORE_MS);
+    while (normal_api--)
+        admission_survey_slot(adm, NORMAL, API, CORE_MS);
+    admission_survey_end(adm);
+}
+
+static void fill(struct gate *g, uint32_t tenant, uint32_t service, unsigned n)
+{
+    while (n--) {
+        struct attempt a = gate_attempt(g, tenant, service);
+
+        assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_ADMIT);
+    }
+}
+
+static void done(struct gate *g, uint32_t tenant, uint32_t service)
+{
+    core_complete(g->crew.workers[0], &(struct slot){.tenant = tenant, .service = service},
+                  OUTCOME_FINISHED);
+}
+
+/* Two of five slots are held by no flow: after two quiet passes they are free, and not before. */
+static void case_B05_lost_slots_come_back(void **state)
+{
+    struct gate *g = *state;
+
+    g->services[WEB].window = 5;
+    g->tenants[BULK].window = 5;
+    gate_adopt(g);
+    fill(g, BULK, WEB, 5);
+    survey(g, 3, 0, 0); /* things moved */
+    survey(g, 3, 0, 0);
+    assert_int_equal(gate_used(g, WEB), 5);
+    survey(g, 3, 0, 0);
+    assert_int_equal(gate_used(g, WEB), 3);
+    assert_int_equal(gate_share_used(g, BULK), 3);
+    assert_int_equal(gate_counts(g, WEB).reclaimed, 2);
+    survey(g, 3, 0, 0);
+    survey(g, 3, 0, 0);
+    assert_int_equal(gate_used(g, WEB), 3);
+    fill(g, BULK, WEB, 2);
+    assert_int_equal(gate_ask(g, BULK).reason, REASON_SHARE);
+}
+
+static void nothing_is_lost_while_slots_come_and_go(void **state)
+{
+    struct gate *g = *state;
+
+    gate_adopt(g);
+    fill(g, BULK, WEB, 5);
+    for (unsigned i = 0; i < 100; i++) {
+        done(g, BULK, WEB);
+        fill(g, BULK, WEB, 1);
+        survey(g, 4, 0, 0); /* the new one lies where the pass had been */
+    }
+    for (unsigned i = 0; i < 100; i++)
+        survey(g, i & 1 ? 4 : 3, 0, 0); /* never the same number twice */
+    assert_int_equal(gate_used(g, WEB), 5);
+    assert_int_equal(gate_share_used(g, BULK), 5);
+    for (unsigned i = 0; i < 5; i++)
+        done(g, BULK, WEB);
+    assert_int_equal(gate_used(g, WEB), 0);
+}
+
+/* Bulk is busy elsewhere, and fewer of its slots are found than it has; what was lost is normal's.
+ */
+static void lost_slots_go_to_their_own_tenant(void **state)
+{
+    struct gate *g = *state;
+
+    gate_adopt(g);
+    fill(g, NORMAL, API, 2);
+    fill(g, BULK, WEB, 3);
+    for (unsigned i = 0; i < 4; i++) {
+        done(g, BULK, WEB);
+        fill(g, BULK, WEB, 1);
+        survey(g, 2, 0, 1);
+    }
+    assert_int_equal(gate_used(g, API), 1);
+    assert_int_equal(gate_share_used(g, NORMAL), 1);
+    assert_int_equal(gate_used(g, WEB), 3);
+    assert_int_equal(gate_share_used(g, BULK), 3);
+}
+
+/* The tenant's own come back when it is quiet itself, however long that takes. */
+static void busy_tenant_gets_its_lost_slots_later(void **state)
+{
+    struct gate *g = *state;
+
+    gate_adopt(g);
+    fill(g, NORMAL, API, 2);
+    fill(g, NORMAL, WEB, 1);
+    for (unsigned i = 0; i < 9; i++) {
+        done(g, NORMAL, WEB);
+        fill(g, NORMAL, WEB, 1);
+        survey(g, 0, 1, 1);
+    }
+    assert_int_equal(gate_used(g, API), 1);
+    assert_int_equal(gate_share_used(g, NORMAL), 3);
+    survey(g, 0, 1, 1);
+    survey(g, 0, 1, 1);
+    assert_int_equal(gate_share_used(g, NORMAL), 2);
+    survey(g, 0, 1, 1);
+    assert_int_equal(gate_share_used(g, NORMAL), 2);
+}
+
+/* In cells of doubling ns, of the last whole pass. */
+static void ages_are_published(void **state)
+{
+    struct gate *g = *state;
+    const uint32_t *running = g->crew.workers[0]->services[WEB].running;
+    struct admission *adm = g->crew.workers[0];
+
+    gate_adopt(g);
+    fill(g, BULK, WEB, 4);
+    admission_survey_slot(adm, BULK, WEB, 0);
+    admission_survey_slot(adm, BULK, WEB, 1023);
+    admission_survey_slot(adm, BULK, WEB, 1024);
+    admission_survey_slot(adm, BULK, WEB, 2047);
+    assert_int_equal(running[10], 0);
+    admission_survey_end(adm);
+    assert_int_equal(running[0], 1);
+    assert_int_equal(running[9], 1);
+    assert_int_equal(running[10], 2);
+    for (unsigned i = 0; i < 4; i++)
+        done(g, BULK, WEB);
+    admission_survey_end(adm);
+    assert_int_equal(running[0] + running[9] + running[10], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OVERLOAD_TEST(case_B05_lost_slots_come_back),
+        OVERLOAD_TEST(nothing_is_lost_while_slots_come_and_go),
+        OVERLOAD_TEST(lost_slots_go_to_their_own_tenant),
+        OVERLOAD_TEST(busy_tenant_gets_its_lost_slots_later),
+        OVERLOAD_TEST(ages_are_published),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
