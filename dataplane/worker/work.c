@@ -5,9 +5,10 @@
 #include "dataplane/packet/reply.h"
 #include "dataplane/worker/steps.h"
 
-#define NS_PER_MS       1000000ull
-#define ANSWER_MS       1000u      /* a SYN without an answer for so long has failed */
-#define CONNECTION_BITS SLOT_TRIAL /* of `held`: they outlast an exchange */
+#define NS_PER_MS 1000000ull
+#define ANSWER_MS 1000u /* a SYN without an answer for so long has failed */
+#define CONNECTION_BITS                                                                            \
+    (SLOT_TRIAL | SLOT_HEALTH) /* of `held`: its first request has them as well */
 
 static void set_slots(struct worker *w, uint64_t slots)
 {

@@ -32,3 +32,31 @@ def memory_kib(process):
     lines = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
     fields = dict(line.split(":", 1) for line in lines)
     return {name: int(fields[name].split()[0]) for name in ("VmRSS", "VmData")}
+
+
+# -- what a configuration says of the service, for lab.config(service=...) --
+
+
+def value(what):
+    """libconfig: a group of a dict, a list of a list, a string of anything with a unit."""
+    if isinstance(what, dict):
+        return "{ " + keys(what) + " }"
+    if isinstance(what, (list, tuple)):
+        return "[" + ", ".join(value(one) for one in what) + "]"
+    return f'"{what}"' if isinstance(what, str) else str(what)
+
+
+def keys(group):
+    return " ".join(f"{name} = {value(what)};" for name, what in group.items())
+
+
+def service(**other):
+    """All of overload control, a window of five by the exchange; what is said otherwise replaces it,
+    and None leaves a key out."""
+    said = {"unit": "exchange", "window": 5, "capacity": "170/s", "deadline": "1s",
+            "wait": {"places": 16, "age": "100ms", "order": "fifo"},
+            "shed": {"ceiling": 0.98},
+            "breaker": {"failures": 3, "open": "1s"},
+            "probes": {"prefixes": ["10.0.0.0/24"], "attempts": "10/s"},
+            "refuse": "rst", **other}
+    return keys({name: what for name, what in said.items() if what is not None})
