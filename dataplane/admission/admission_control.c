@@ -19,8 +19,7 @@ struct service_control {
     struct slo slo;
     struct admission_service_counters counters; /* over all workers, of this period */
     uint64_t ramp_since_ns;                     /* NO_RAMP: none */
-    uint64_t ramp_over_ns;
-    uint32_t ramp_ppm;
+    uint32_t ramp_order;                        /* policy_service.admit_orders */
     double admit;
     double completed_per_s; /* a slow mean */
     uint64_t completed;     /* in the period before */
@@ -164,11 +163,9 @@ static double ramp(struct service_control *s, const struct policy_service *servi
         s->ramp_since_ns = NO_RAMP;
         return 1;
     }
-    if (s->ramp_since_ns == NO_RAMP || s->ramp_ppm != service->admit_ppm ||
-        s->ramp_over_ns != service->admit_over_ns) {
+    if (s->ramp_since_ns == NO_RAMP || s->ramp_order != service->admit_orders) {
         s->ramp_since_ns = now_ns;
-        s->ramp_ppm = service->admit_ppm;
-        s->ramp_over_ns = service->admit_over_ns;
+        s->ramp_order = service->admit_orders;
     }
     from = service->admit_ppm / ONE_PPM;
     passed = service->admit_over_ns

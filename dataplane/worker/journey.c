@@ -141,41 +141,26 @@ static void act(struct burst *b)
         rte_pktmbuf_free_bulk(drop, drops);
 }
 
-/* -- release waiters: those whose slot has come, or whose time is over, go on where they stopped --
- */
+/* -- release waiters: whose slot has come, or whose time is over -- */
 
-static void release(struct burst *b, const struct released *released)
+unsigned journey_release(struct burst *b, bool all)
 {
+    struct worker *w = b->worker;
+    struct released released[BURST_MAX];
+
+    b->n = (uint16_t)(all ? admission_dismiss(w->admission, b->now_ns, released, BURST_MAX)
+                          : admission_poll(w->admission, b->now_ns, released, BURST_MAX));
+    if (b->n == 0)
+        return 0;
     for (unsigned i = 0; i < b->n; i++) {
         b->mbufs[i] = (struct rte_mbuf *)(uintptr_t)released[i].cookie;
-        b->lanes[i] =
-            &b->worker->all_lanes[hand_mark_of(b->mbufs[i], b->worker->mark_offset)->place];
+        b->lanes[i] = &w->all_lanes[hand_mark_of(b->mbufs[i], w->mark_offset)->place];
     }
     parse(b);
     find_flows(b);
     for (unsigned i = 0; i < b->n; i++)
         step_release(b, i, &released[i]);
     act(b);
-}
-
-unsigned journey_release(struct burst *b)
-{
-    struct worker *w = b->worker;
-    struct released released[BURST_MAX];
-
-    b->n = (uint16_t)admission_poll(w->admission, b->now_ns, released, BURST_MAX);
-    if (b->n)
-        release(b, released);
-    return b->n;
-}
-
-unsigned journey_dismiss(struct burst *b)
-{
-    struct released released[BURST_MAX];
-
-    b->n = (uint16_t)admission_dismiss(b->worker->admission, b->now_ns, released, BURST_MAX);
-    if (b->n)
-        release(b, released);
     return b->n;
 }
 

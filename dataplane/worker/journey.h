@@ -15,10 +15,9 @@ unsigned journey_run(struct burst *burst, struct lane *lane); /* from a queue */
 unsigned journey_run_handed(struct burst *burst);             /* from other workers, to be judged */
 void journey_run_one(struct burst *burst, struct lane *lane, struct rte_mbuf *mbuf);
 
-/* Packets that waited for a slot go on; once per loop. */
-unsigned journey_release(struct burst *burst);
-/* All that wait are refused; again until it returns 0. */
-unsigned journey_dismiss(struct burst *burst);
+/* Packets that waited for a slot go on; once per loop. `all`: every one is refused, again until none
+ * is left. */
+unsigned journey_release(struct burst *burst, bool all);
 
 /* flow_visit: ends a flow that was silent too long. `context` is the worker. */
 void journey_expire(struct flow_table *table, struct flow *flow, void *context);

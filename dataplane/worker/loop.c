@@ -76,7 +76,7 @@ static void tidy(struct worker *w)
     while (flow_table_sweep(w->flows, journey_expire, w))
         admission_survey_end(w->admission);
     silences_tend(w);
-    journey_release(&w->burst);
+    journey_release(&w->burst, false);
     admission_tidy(w->admission, w->burst.now_ns);
 }
 
@@ -223,12 +223,12 @@ static void drain(struct worker *w)
 
         quiet = n ? 0 : quiet + 1;
     }
-    while (journey_dismiss(&w->burst) > 0)
+    while (journey_release(&w->burst, true) > 0)
         ;
     if (w->n_workers == 1)
         return;
     pass_together(w, STOP_RECEIVED);
-    while (journey_run_handed(&w->burst) > 0 || journey_dismiss(&w->burst) > 0)
+    while (journey_run_handed(&w->burst) > 0 || journey_release(&w->burst, true) > 0)
         ;
     pass_together(w, STOP_JUDGED);
     while (outlet_send_handed(w) > 0)
