@@ -130,6 +130,18 @@ const struct admission_service_counters *admission_service_counters(const struct
     return &adm->services[service].counters;
 }
 
+int64_t admission_occupancy_ms(const struct admission_shared *shared,
+                               const struct policy_tenant *tenant, uint64_t now_ns)
+{
+    return occupancy_level_ms(&shared->tenants[tenant->id].occupancy, tenant->milli_erlangs,
+                              now_ns);
+}
+
+uint32_t admission_retry_tenths(const struct admission_shared *shared, uint32_t tenant)
+{
+    return retry_tenths(&shared->tenants[tenant].retries);
+}
+
 const struct window *admission_tenant_window(const struct admission_shared *shared, uint32_t tenant)
 {
     return &shared->tenants[tenant].window;
@@ -139,4 +151,23 @@ const struct window *admission_service_window(const struct admission_shared *sha
                                               uint32_t service)
 {
     return &shared->services[service].window;
+}
+
+const struct window *admission_share_window(const struct admission_shared *shared, uint32_t service,
+                                            unsigned share)
+{
+    return &shared->services[service].shares[share];
+}
+
+const struct histogram *admission_latency(const struct admission *adm, uint32_t service,
+                                          enum latency latency)
+{
+    const struct service_state *s = &adm->services[service];
+    const struct histogram *const all[LATENCY_MAX] = {
+        [LATENCY_CONNECT] = &s->connect,
+        [LATENCY_REPLY] = &s->reply,
+        [LATENCY_EFFECTIVE] = &s->effective,
+    };
+
+    return all[latency];
 }

@@ -139,6 +139,9 @@ struct admission_service_counters {
 struct admission;
 struct admission_shared;
 
+/* Beside its n_waiters a worker may have so many that were displaced and do not know it yet. */
+#define ADMISSION_DISPLACED_MAX 32u
+
 /* What the structures need, so that the caller can place them (cache-line aligned). */
 struct admission_size {
     uint32_t n_tenants, n_services; /* ids are below these */
@@ -267,9 +270,28 @@ const struct admission_service_counters *admission_service_counters(const struct
                                                                     uint32_t service);
 uint64_t admission_attempt_tokens(const struct admission_shared *shared,
                                   const struct policy_tenant *tenant, uint64_t now_ns);
+/* What is left of a tenant's quota in erlangs, in slot-ms (below zero: owed; meaningless when
+ * unlimited), and of its retry budget, in tenths of a retry. */
+int64_t admission_occupancy_ms(const struct admission_shared *shared,
+                               const struct policy_tenant *tenant, uint64_t now_ns);
+uint32_t admission_retry_tenths(const struct admission_shared *shared, uint32_t tenant);
 const struct window *admission_tenant_window(const struct admission_shared *shared,
                                              uint32_t tenant);
 const struct window *admission_service_window(const struct admission_shared *shared,
                                               uint32_t service);
+/* A part of it, numbered as policy_share_of() does. */
+const struct window *admission_share_window(const struct admission_shared *shared, uint32_t service,
+                                            unsigned share);
+
+/* How long things take. */
+enum latency {
+    LATENCY_CONNECT,   /* SYN to SYN-ACK */
+    LATENCY_REPLY,     /* attempt to the end of its reply, of replies that ended */
+    LATENCY_EFFECTIVE, /* the same of all admitted work: what was late, or has no reply, counts as
+                          its deadline */
+    LATENCY_MAX,
+};
+const struct histogram *admission_latency(const struct admission *adm, uint32_t service,
+                                          enum latency latency);
 
 #endif

@@ -126,3 +126,17 @@ enum slo_alert slo_alert(const struct slo *slo)
             return pairs[i].alert;
     return SLO_QUIET;
 }
+
+const char *slo_window_name(enum slo_window window)
+{
+    static const char *const names[SLO_WINDOWS] = {"5m", "30m", "1h", "6h", "3d"};
+
+    return names[window];
+}
+
+const char *slo_alert_name(enum slo_alert alert)
+{
+    static const char *const names[] = {"quiet", "creeping", "burning", "blazing"};
+
+    return names[alert];
+}

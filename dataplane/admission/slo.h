@@ -82,6 +82,9 @@ double slo_burn(const struct slo *slo, enum slo_window window);
 
 enum slo_alert slo_alert(const struct slo *slo);
 
+const char *slo_window_name(enum slo_window window); /* "5m" */
+const char *slo_alert_name(enum slo_alert alert);    /* "quiet" */
+
 /* How much of `period_s` may be bad. */
 static inline double slo_budget_s(uint32_t objective_ppm, uint64_t period_s)
 {

@@ -17,9 +17,8 @@
 #include "dataplane/admission/share.h"
 #include "dataplane/admission/wait.h"
 
-#define ADMISSION_NONE          UINT32_MAX
-#define ADMISSION_DISPLACED_MAX 32u
-#define AGE_CELLS               64u
+#define ADMISSION_NONE UINT32_MAX
+#define AGE_CELLS      64u
 
 /* An event bucket has a pool for each period, because credits of different periods are different
  * units: a change of period moves the tokens from one pool to another. */

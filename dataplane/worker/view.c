@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the control plane asks of a running data plane (worker.h).
+ * What the control plane asks of a running data plane (worker.h); tenants and services are in
+ * listings.c.
  */
 #include <errno.h>
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_lcore.h>
 
 #include "dataplane/admission/admission_control.h"
@@ -133,6 +135,7 @@ void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct w
     *view = (struct worker_view){
         .slots = load(&w->slots),
         .held = load(&w->held),
+        .held_max = (uint64_t)dp->ids.n_waiters + ADMISSION_DISPLACED_MAX,
         .policy_epoch = load(&w->epoch),
         .lcore = EAL_WORKER_LCORE(worker),
         .cpu = w->cpu,
@@ -141,6 +144,11 @@ void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct w
         .flows_max = flow_table_max(w->flows),
     };
     load_all(&view->counters, &w->counters, sizeof(view->counters));
+    if (dp->n_workers == 1)
+        return;
+    view->judge = rte_ring_count(dp->inboxes[worker].judge);
+    view->send = rte_ring_count(dp->inboxes[worker].send);
+    view->handover_max = rte_ring_get_capacity(dp->inboxes[worker].judge);
 }
 
 void dataplane_sample_steps(struct dataplane *dp, uint64_t duration_ns)
@@ -189,51 +197,31 @@ int dataplane_port_view(const struct dataplane *dp, uint32_t port, struct port_v
     return err;
 }
 
-/* Adds a struct of nothing but 64-bit counters to another. */
-static void add_all(void *to, const void *from, size_t bytes)
+uint32_t dataplane_receive_count(const struct dataplane *dp)
 {
-    const uint64_t *source = from;
-    uint64_t *target = to;
-
-    for (size_t i = 0; i < bytes / sizeof(*source); i++)
-        target[i] += load(&source[i]);
+    return dp->n_lanes;
 }
 
-void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
-                               struct admission_tenant_counters *sum)
+void dataplane_receive_view(const struct dataplane *dp, uint32_t index, struct receive_view *view)
 {
-    *sum = (struct admission_tenant_counters){0};
-    for (uint32_t i = 0; i < dp->n_workers; i++)
-        add_all(sum, admission_tenant_counters(dp->workers[i]->admission, tenant), sizeof(*sum));
+    const struct lane *lane = &dp->lanes[index];
+    const struct port *port = &dp->ports[lane->own_port];
+    int depth = rte_eth_rx_queue_count(port->id, lane->queue);
+
+    *view = (struct receive_view){.device = port->device, .queue = lane->queue};
+    if (depth >= 0) {
+        view->depth = (uint64_t)depth;
+        view->bound = port->rx_numbers;
+        view->depth_source = "driver";
+    } else {
+        view->depth = __atomic_load_n(&lane->last_burst, __ATOMIC_RELAXED);
+        view->depth_source = "burst";
+    }
 }
 
-void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
-                                struct admission_service_counters *sum)
+uint32_t dataplane_retired_count(const struct dataplane *dp)
 {
-    *sum = (struct admission_service_counters){0};
-    for (uint32_t i = 0; i < dp->n_workers; i++)
-        add_all(sum, admission_service_counters(dp->workers[i]->admission, service), sizeof(*sum));
-}
-
-uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant)
-{
-    return admission_attempt_tokens(dp->shared, tenant, dataplane_now_ns(dp));
-}
-
-const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant)
-{
-    return admission_tenant_window(dp->shared, tenant);
-}
-
-const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service)
-{
-    return admission_service_window(dp->shared, service);
-}
-
-void dataplane_service_view(const struct dataplane *dp, const struct policy_service *service,
-                            struct service_view *view)
-{
-    admission_control_view(dp->control, service, dataplane_now_ns(dp), view);
+    return dp->publication.n_retired;
 }
 
 void dataplane_gateway_shed(const struct dataplane *dp, double shed[CLASS_MAX])

@@ -90,7 +90,10 @@ struct worker_steps {
 
 struct worker_view {
     struct worker_counters counters;
-    uint64_t held;         /* packets held now */
+    uint64_t held; /* packets held now: they wait for a slot */
+    uint64_t held_max;
+    uint64_t judge, send;  /* packets in its hand-over rings: to be judged, and to be sent, by it */
+    uint64_t handover_max; /* in each of them; 0: a lone worker has none */
     uint64_t slots;        /* flows that hold a slot now */
     uint64_t policy_epoch; /* of the policy the worker uses */
     uint32_t lcore, cpu, numa_node;
@@ -104,6 +107,15 @@ struct queue_view {
     uint64_t depth;           /* packets */
     const char *depth_source; /* "driver": rx queue count; "burst": fullness of the last burst */
     uint64_t missed;          /* packets the device lost for want of room, where it counts them */
+};
+
+/* One receive queue as packets wait in it. */
+struct receive_view {
+    const char *device;
+    uint32_t queue;
+    uint64_t depth;
+    uint64_t bound; /* 0: the device does not say */
+    const char *depth_source;
 };
 
 struct port_view {
@@ -172,6 +184,12 @@ bool dataplane_worker_steps(const struct dataplane *dp, uint32_t worker,
 uint32_t dataplane_port_count(const struct dataplane *dp);
 int dataplane_port_view(const struct dataplane *dp, uint32_t port, struct port_view *view);
 
+/* All receive queues of all ports. */
+uint32_t dataplane_receive_count(const struct dataplane *dp);
+void dataplane_receive_view(const struct dataplane *dp, uint32_t index, struct receive_view *view);
+/* Policies that a worker may still use, at most DATAPLANE_RETIRED_MAX. */
+uint32_t dataplane_retired_count(const struct dataplane *dp);
+
 /* Sums over the workers, by id. */
 void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
                                struct admission_tenant_counters *sum);
@@ -181,8 +199,21 @@ void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
 void dataplane_service_view(const struct dataplane *dp, const struct policy_service *service,
                             struct service_view *view);
 void dataplane_gateway_shed(const struct dataplane *dp, double shed[CLASS_MAX]);
+/* How long things took since the start; all 0 while nothing was counted. */
+struct latency_view {
+    uint64_t count;
+    uint64_t p50_ns, p95_ns, p99_ns;
+};
+void dataplane_service_latency(const struct dataplane *dp, uint32_t service,
+                               struct latency_view views[LATENCY_MAX]);
 uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant);
+/* Slot-ms, below zero: owed; tenths of a retry. */
+int64_t dataplane_occupancy_ms(const struct dataplane *dp, const struct policy_tenant *tenant);
+uint32_t dataplane_retry_tenths(const struct dataplane *dp, uint32_t tenant);
 const struct window *dataplane_tenant_window(const struct dataplane *dp, uint32_t tenant);
 const struct window *dataplane_service_window(const struct dataplane *dp, uint32_t service);
+/* Of shares[i] of the service: share i + 1. */
+const struct window *dataplane_share_window(const struct dataplane *dp, uint32_t service,
+                                            unsigned share);
 
 #endif

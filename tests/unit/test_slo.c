@@ -204,6 +204,20 @@ static void objective_changes_act_on_what_was_counted(void **state)
     assert_float_equal(slo_burn(&f.slo, SLO_1H), 1, 1e-12);
 }
 
+static void windows_and_alerts_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(slo_window_name(SLO_5M), "5m");
+    assert_string_equal(slo_window_name(SLO_30M), "30m");
+    assert_string_equal(slo_window_name(SLO_1H), "1h");
+    assert_string_equal(slo_window_name(SLO_6H), "6h");
+    assert_string_equal(slo_window_name(SLO_3D), "3d");
+    assert_string_equal(slo_alert_name(SLO_QUIET), "quiet");
+    assert_string_equal(slo_alert_name(SLO_CREEPING), "creeping");
+    assert_string_equal(slo_alert_name(SLO_BURNING), "burning");
+    assert_string_equal(slo_alert_name(SLO_BLAZING), "blazing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +230,7 @@ int main(void)
         cmocka_unit_test(counts_and_clocks_that_go_back_do_no_harm),
         cmocka_unit_test(indicators_leave_quota_refusals_to_their_tenant),
         cmocka_unit_test(objective_changes_act_on_what_was_counted),
+        cmocka_unit_test(windows_and_alerts_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

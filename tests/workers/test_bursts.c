@@ -28,6 +28,14 @@ static void poll_lanes_of(uint32_t worker)
             ;
 }
 
+static struct worker_view view_of(uint32_t worker)
+{
+    struct worker_view view;
+
+    dataplane_worker_view(gate.dp, worker, &view);
+    return view;
+}
+
 static void judge_handed_of(uint32_t worker)
 {
     struct worker *w = gate_awake(worker);
@@ -61,6 +69,51 @@ static void each_queue_has_one_poller_and_one_sender(void **state)
     }
 }
 
+/* Rings do not count what waits in them; the last burst of the one that polls is all there is. */
+static void each_receive_queue_is_a_place_to_wait(void **state)
+{
+    unsigned seen[2][QUEUES_MAX] = {0};
+
+    (void)state;
+    assert_int_equal(dataplane_receive_count(gate.dp), 4 + 2);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct receive_view view;
+
+        dataplane_receive_view(gate.dp, i, &view);
+        assert_string_equal(view.depth_source, "burst");
+        assert_int_equal(view.bound, 0);
+        seen[strcmp(view.device, "net_ring_outside") != 0][view.queue]++;
+    }
+    for (unsigned q = 0; q < 4; q++) {
+        assert_int_equal(seen[0][q], 1);
+        assert_int_equal(seen[1][q], q < 2);
+    }
+}
+
+/* A histogram is each worker's own. */
+static void how_long_things_took_is_told_over_all_workers(void **state)
+{
+    const struct slot slot = {.service = 0};
+    struct latency_view views[LATENCY_MAX];
+
+    (void)state;
+    dataplane_service_latency(gate.dp, 0, views);
+    assert_int_equal(views[LATENCY_CONNECT].count, 0);
+    assert_int_equal(views[LATENCY_CONNECT].p99_ns, 0);
+    for (unsigned i = 0; i < 100; i++)
+        admission_connected(gate.dp->workers[i % WORKERS]->admission, &slot,
+                            i < 50   ? HISTOGRAM_MIN_NS
+                            : i < 95 ? 2 * HISTOGRAM_MIN_NS
+                            : i < 99 ? 4 * HISTOGRAM_MIN_NS
+                                     : 8 * HISTOGRAM_MIN_NS);
+    dataplane_service_latency(gate.dp, 0, views);
+    assert_int_equal(views[LATENCY_CONNECT].count, 100);
+    assert_int_equal(views[LATENCY_CONNECT].p50_ns, 33 * HISTOGRAM_MIN_NS / 32);
+    assert_int_equal(views[LATENCY_CONNECT].p95_ns, 2 * 33 * HISTOGRAM_MIN_NS / 32);
+    assert_int_equal(views[LATENCY_CONNECT].p99_ns, 4 * 33 * HISTOGRAM_MIN_NS / 32);
+    assert_int_equal(views[LATENCY_REPLY].count, 0);
+}
+
 /* These devices cannot be told how to spread flows, and whoever starts the gate is told. */
 static void case_D01_a_device_that_spreads_flows_otherwise_is_named(void **state)
 {
@@ -85,8 +138,12 @@ static void case_G02_a_full_ring_of_packets_to_judge(void **state)
     assert_int_equal(gate_counters_of(0).handed_out, RING_ROOM);
     assert_int_equal(gate_counters_of(0).handoff_failed, lost);
     assert_int_equal(traffic_under_way(), RING_ROOM);
+    assert_int_equal(view_of(1).judge, RING_ROOM);
+    assert_int_equal(view_of(1).handover_max, RING_ROOM);
+    assert_int_equal(view_of(0).judge + view_of(1).send, 0);
 
     judge_handed_of(1);
+    assert_int_equal(view_of(1).judge, 0);
     assert_int_equal(gate_counters_of(1).handed_in, RING_ROOM);
     assert_true(gate_balanced(0) && gate_balanced(1));
     while (traffic_discard() > 0)
@@ -125,6 +182,8 @@ static void case_G02_a_full_ring_of_packets_to_send(void **state)
     assert_int_equal(gate_counters_of(2).handed_out, RING_ROOM);
     assert_int_equal(gate_counters_of(2).handoff_failed, lost);
     assert_int_equal(traffic_under_way(), RING_ROOM);
+    assert_int_equal(view_of(0).send, RING_ROOM);
+    assert_int_equal(view_of(0).judge + view_of(2).send, 0);
     while (outlet_send_handed(gate_awake(0)) > 0)
         ;
     while (traffic_discard() > 0)
@@ -189,6 +248,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_queue_has_one_poller_and_one_sender),
+        cmocka_unit_test(each_receive_queue_is_a_place_to_wait),
+        cmocka_unit_test(how_long_things_took_is_told_over_all_workers),
         cmocka_unit_test(case_D01_a_device_that_spreads_flows_otherwise_is_named),
         cmocka_unit_test(case_G02_a_full_ring_of_packets_to_judge),
         cmocka_unit_test(case_G02_a_full_ring_of_packets_to_send),

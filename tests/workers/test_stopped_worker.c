@@ -327,6 +327,7 @@ static void policies_wait_for_it(void **state)
     for (unsigned i = 0; i < 3; i++) {
         dataplane_tend(gate.dp);
         assert_int_equal(publish(FAST), -EBUSY);
+        assert_int_equal(dataplane_retired_count(gate.dp), DATAPLANE_RETIRED_MAX);
     }
     pause_ns(20 * CORE_MS);
     assert_int_equal(policy_epoch(dataplane_policy(gate.dp)), epoch);
@@ -354,6 +355,7 @@ static void back_again_it_spends_nothing(void **state)
     wait_for(no_slot_is_held);
     /* Its policies can be freed. The rate of those that were turned away has earned nothing. */
     dataplane_tend(gate.dp);
+    assert_int_equal(dataplane_retired_count(gate.dp), 0);
     assert_int_equal(publish(SLOW), 0);
     wait_for(is_adopted);
     assert_int_equal(admitted_of(TOO_MANY), 0);
