@@ -83,6 +83,7 @@ static void serve_until_signal(struct plane *plane, struct control_socket *sock,
             dataplane_tend(plane->dataplane);
             sample_collect(&sampler, plane, monotonic_ns());
         }
+        plane->clients = control_socket_clients(sock);
         control_socket_serve(sock, verbs_answer, plane, monotonic_ns());
     }
 }

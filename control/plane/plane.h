@@ -22,6 +22,7 @@ struct plane {
     struct settings *settings; /* settings->policy is the specification in force */
     struct dataplane *dataplane;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
+    uint32_t clients;    /* of the control socket */
     struct plane_sample samples[DATAPLANE_WORKERS_MAX];
 };
 

@@ -5,9 +5,7 @@
 
 #include "control/serve/verb.h"
 
-/* One piece: about 20 kB, and about a millisecond of the control thread's time. */
-#define PIECE_ITEMS 32
-#define JSON_FLAGS  (JSON_COMPACT | JSON_REAL_PRECISION(12))
+#define JSON_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(12))
 
 struct answer {
     struct control_answer base; /* first: the socket hands this one back */
@@ -25,7 +23,7 @@ static bool print_items(struct answer *answer, FILE *out)
 
     if (answer->next == 0)
         fprintf(out, "{\"version\":%d,\"%s\":[", ANSWER_VERSION, listing->name);
-    for (int i = 0; i < PIECE_ITEMS && answer->next < count; i++) {
+    for (uint32_t i = 0; i < listing->piece && answer->next < count; i++) {
         json_t *item = listing->item(answer->plane, answer->next);
         bool printed;
 

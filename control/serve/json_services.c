@@ -55,34 +55,37 @@ static json_t *described(const struct policy_spec *policy, const struct policy_s
 /* What became of those who asked for it. */
 static json_t *counted(const struct admission_service_counters *c)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:{s:I, s:I, s:I, s:I}, s:I, s:I}", "attempts",
-                     (json_int_t)c->attempts, "attempt_packets", (json_int_t)c->attempt_packets,
-                     "admitted", (json_int_t)c->admitted, "adopted", (json_int_t)c->adopted,
-                     "refused", json_reasons(c->refused, REASON_ATTEMPT_MAX), "outcomes",
-                     "finished", (json_int_t)c->outcomes[OUTCOME_FINISHED], "reset",
-                     (json_int_t)c->outcomes[OUTCOME_RESET], "aborted",
-                     (json_int_t)c->outcomes[OUTCOME_ABORTED], "aged",
-                     (json_int_t)c->outcomes[OUTCOME_AGED], "answered", (json_int_t)c->answered,
-                     "unanswered", (json_int_t)c->unanswered);
+    const uint64_t *pieces = c->ledger.pieces, *outcomes = c->outcomes;
+
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o,"
+        " s:{s:I, s:I, s:I, s:I}, s:I, s:I}",
+        "offered", (json_int_t)c->offered, "attempts", (json_int_t)c->attempts, "attempt_packets",
+        (json_int_t)c->attempt_packets, "connected", (json_int_t)c->connected, "admitted",
+        (json_int_t)c->admitted, "adopted", (json_int_t)c->adopted, "health", (json_int_t)c->health,
+        "waited", (json_int_t)c->waited, "cancelled", (json_int_t)c->cancelled, "useful",
+        (json_int_t)pieces[LEDGER_USEFUL], "late", (json_int_t)pieces[LEDGER_LATE], "unfinished",
+        (json_int_t)pieces[LEDGER_UNFINISHED], "failed", (json_int_t)c->failed, "reclaimed",
+        (json_int_t)c->reclaimed, "refused", json_reasons(c->refused, REASON_ATTEMPT_MAX),
+        "outcomes", "finished", (json_int_t)outcomes[OUTCOME_FINISHED], "reset",
+        (json_int_t)outcomes[OUTCOME_RESET], "aborted", (json_int_t)outcomes[OUTCOME_ABORTED],
+        "aged", (json_int_t)outcomes[OUTCOME_AGED], "answered", (json_int_t)c->answered,
+        "unanswered", (json_int_t)c->unanswered);
 }
 
 static json_t *service_at(const struct plane *plane, uint32_t index)
 {
     const struct policy_service *service = &plane->settings->policy.services[index];
     const struct window *window = dataplane_service_window(plane->dataplane, service->id);
-    struct admission_service_counters counters;
-    json_t *object, *counts;
+    struct service_view view;
+    json_t *object;
 
-    dataplane_service_counters(plane->dataplane, service->id, &counters);
+    dataplane_service_view(plane->dataplane, service, &view);
     object = json_with(described(&plane->settings->policy, service), "window",
                        json_window(window, service->window));
-    counts = counted(&counters);
-    if (object && json_object_update(object, counts) < 0) {
-        json_decref(object);
-        object = NULL;
-    }
-    json_decref(counts);
-    return object;
+    object = json_with_room(object, plane, service, &view);
+    object = json_joined(object, counted(&view.counters));
+    return json_with_record(object, plane, service, &view);
 }
 
 static uint32_t service_count(const struct plane *plane)
@@ -90,7 +93,7 @@ static uint32_t service_count(const struct plane *plane)
     return plane->settings->policy.n_services;
 }
 
-const struct listing listing_services = {"services", service_count, service_at};
+const struct listing listing_services = {"services", 8, service_count, service_at};
 
 json_t *verb_service(const struct request *request)
 {

@@ -58,12 +58,22 @@ static uint64_t uptime_s(const struct plane *plane)
     return (now_ns - plane->started_ns) / 1000000000ull;
 }
 
+/* The gateway's own overload, whatever service is asked for. */
+static json_t *gateway(const struct plane *plane)
+{
+    double shed[CLASS_MAX];
+
+    dataplane_gateway_shed(plane->dataplane, shed);
+    return json_with(json_object(), "shed", json_classes(shed, 4));
+}
+
 json_t *verb_status(const struct request *request)
 {
     const struct plane *plane = request->plane;
 
-    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o}", "version", ANSWER_VERSION, "release",
-                     SLUICE_VERSION, "uptime_s", (json_int_t)uptime_s(plane), "policy",
+    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:o}", "version", ANSWER_VERSION,
+                     "release", SLUICE_VERSION, "uptime_s", (json_int_t)uptime_s(plane), "policy",
                      epochs(plane), "memory", dataplane_memory(plane->dataplane), "clock",
-                     clock_of(plane), "gates", gates(&plane->settings->dataplane));
+                     clock_of(plane), "gates", gates(&plane->settings->dataplane), "gateway",
+                     gateway(plane));
 }

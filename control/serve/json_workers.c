@@ -32,17 +32,17 @@ static json_t *dropped(const struct worker_counters *c)
 }
 
 /* The terms of the packet balance:
- * received + handed_in = forwarded + sum of dropped + answered + tx_failed + handed_out
+ * received + handed_in + made = forwarded + sum of dropped + answered + tx_failed + handed_out
  *                        + handoff_failed + held. */
 static json_t *balance(const struct worker_view *v)
 {
     const struct worker_counters *c = &v->counters;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I}", "lcore",
-                     (json_int_t)v->lcore, "cpu", (json_int_t)v->cpu, "numa_node",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:I, s:I, s:I, s:I, s:I}",
+                     "lcore", (json_int_t)v->lcore, "cpu", (json_int_t)v->cpu, "numa_node",
                      (json_int_t)v->numa_node, "received", (json_int_t)c->received, "handed_in",
-                     (json_int_t)c->handed_in, "passes", passes(c), "forwarded",
-                     (json_int_t)forwarded(c), "dropped", dropped(c), "answered",
+                     (json_int_t)c->handed_in, "made", (json_int_t)c->made, "passes", passes(c),
+                     "forwarded", (json_int_t)forwarded(c), "dropped", dropped(c), "answered",
                      (json_int_t)c->answered, "tx_failed", (json_int_t)c->tx_failed, "handed_out",
                      (json_int_t)c->handed_out, "handoff_failed", (json_int_t)c->handoff_failed,
                      "held", (json_int_t)v->held);

@@ -25,6 +25,16 @@ json_t *json_and(json_t *list, json_t *value)
     return NULL;
 }
 
+json_t *json_joined(json_t *object, json_t *more)
+{
+    if (object && (!more || json_object_update(object, more) < 0)) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(more);
+    return object;
+}
+
 json_t *json_error(const char *code, const char *message, const char *key, const char *range)
 {
     json_t *error = json_pack("{s:s, s:s}", "code", code, "message", message);
@@ -61,6 +71,20 @@ json_t *json_rounded(double value, unsigned places)
     for (unsigned i = 0; i < places; i++)
         scale *= 10;
     return json_real(round(value * scale) / scale);
+}
+
+json_t *json_ms(uint64_t ns)
+{
+    return ns ? json_rounded((double)ns / 1e6, 3) : json_null();
+}
+
+json_t *json_classes(const double values[CLASS_MAX], unsigned places)
+{
+    json_t *object = json_object();
+
+    for (unsigned c = 0; c < CLASS_MAX; c++)
+        object = json_with(object, policy_class_name(c), json_rounded(values[c], places));
+    return object;
 }
 
 json_t *json_reasons(const uint64_t *counts, unsigned max)
@@ -149,16 +173,27 @@ static json_t *json_bucket(json_t *text, const struct quota_rate *rate)
     return rate->unlimited ? bucket : json_with(bucket, "burst", json_count(rate->burst));
 }
 
-json_t *json_quota(const struct policy_tenant *tenant, const uint64_t *tokens)
+static json_t *json_erlangs(const struct policy_tenant *tenant, const struct quota_left *left)
 {
-    json_t *attempts = json_bucket(json_rate(&tenant->attempts), &tenant->attempts), *erlangs;
+    json_t *erlangs = json_object();
 
-    if (tokens && !tenant->attempts.unlimited)
-        attempts = json_with(attempts, "tokens", json_count(*tokens));
-    erlangs = tenant->milli_erlangs == POLICY_ERLANGS_UNLIMITED
-                  ? json_string("unlimited")
-                  : json_rounded(tenant->milli_erlangs / 1000.0, 3);
+    if (tenant->milli_erlangs == POLICY_ERLANGS_UNLIMITED)
+        return json_with(erlangs, "rate", json_string("unlimited"));
+    erlangs = json_with(erlangs, "rate", json_rounded(tenant->milli_erlangs / 1000.0, 3));
+    if (left)
+        erlangs =
+            json_with(erlangs, "level_s", json_rounded((double)left->occupancy_ms / 1000.0, 3));
+    return erlangs;
+}
+
+json_t *json_quota(const struct policy_tenant *tenant, const struct quota_left *left)
+{
+    json_t *attempts = json_bucket(json_rate(&tenant->attempts), &tenant->attempts);
+
+    if (left && !tenant->attempts.unlimited)
+        attempts = json_with(attempts, "tokens", json_count(left->tokens));
     return json_pack("{s:o, s:o, s:o, s:o}", "attempts", attempts, "packets",
                      json_bucket(json_rate(&tenant->packets), &tenant->packets), "bits",
-                     json_bucket(json_bit_rate(&tenant->bits), &tenant->bits), "erlangs", erlangs);
+                     json_bucket(json_bit_rate(&tenant->bits), &tenant->bits), "erlangs",
+                     json_erlangs(tenant, left));
 }

@@ -283,3 +283,12 @@ int control_socket_fd(const struct control_socket *sock)
 {
     return sock->epoll;
 }
+
+uint32_t control_socket_clients(const struct control_socket *sock)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < CONTROL_CLIENTS_MAX; i++)
+        n += sock->clients[i].fd >= 0;
+    return n;
+}

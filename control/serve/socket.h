@@ -54,6 +54,9 @@ int control_socket_open(const char *path, struct control_socket **out, char *why
 /* Drops every client and removes the socket, unless somebody else's has taken its place. */
 void control_socket_close(struct control_socket *sock);
 
+/* How many clients have a place now. */
+uint32_t control_socket_clients(const struct control_socket *sock);
+
 /* A descriptor that polls readable when control_socket_serve() has something to do. */
 int control_socket_fd(const struct control_socket *sock);
 

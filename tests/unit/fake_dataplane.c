@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/unit/fake_dataplane.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-static void *zeroed(size_t n, size_t bytes)
+void *fake_zeroed(size_t n, size_t bytes)
 {
     void *memory = calloc(n, bytes);
 
@@ -26,11 +25,16 @@ static void fill_workers(struct dataplane *dp)
             .counters = {.received = base + 1,
                          .handed_in = base + 2,
                          .answered = base + 3,
+                         .made = base + 11,
                          .tx_failed = base + 4,
                          .handed_out = base + 5,
                          .handoff_failed = base + 6,
                          .aged_slots = base + 7},
             .held = base + 8,
+            .held_max = base + 12,
+            .judge = base + 13,
+            .send = base + 14,
+            .handover_max = 2047,
             .slots = base + 9,
             .policy_epoch = 6 + w,
             .lcore = 1 + w,
@@ -85,101 +89,97 @@ static void fill_tenant(struct dataplane *dp, uint32_t id)
         .dropped_bits = base + 6,
         .packets = {base + 7, base + 8},
         .bytes = {base + 9, (1ull << 53) + 1 + base},
+        .offered = base + 10,
+        .waited = base + 11,
+        .cancelled = base + 12,
+        .ended = {base + 13, base + 14, base + 15},
     };
     for (unsigned r = 0; r < REASON_ATTEMPT_MAX; r++)
         c->refused[r] = base + 100 + r;
     dp->tenant_windows[id] = (struct window){.used = 7 + id, .peak = 8 + id};
     dp->tokens[id] = id;
+    dp->occupancy_ms[id] = 1250 - 1000 * (int64_t)id;
+}
+
+static void fill_service_counters(struct admission_service_counters *c, uint64_t base)
+{
+    *c = (struct admission_service_counters){
+        .attempts = base + 1,
+        .attempt_packets = base + 2,
+        .admitted = base + 3,
+        .adopted = base + 4,
+        .answered = base + 5,
+        .unanswered = base + 6,
+        .offered = base + 7,
+        .waited = base + 8,
+        .cancelled = base + 9,
+        .connected = base + 10,
+        .health = base + 11,
+        .failed = base + 12,
+        .reclaimed = base + 13,
+        .ledger = {{base + 14, base + 15, base + 16},
+                   {1000 * base + 1, 1000 * base + 2001, 1000 * base + 4001}},
+    };
+    for (unsigned r = 0; r < REASON_ATTEMPT_MAX; r++)
+        c->refused[r] = base + 100 + r;
+    for (unsigned o = 0; o < OUTCOME_MAX; o++)
+        c->outcomes[o] = base + 200 + o;
+}
+
+/* What the control loop has found out of `web`; of `dns` it knows nothing. */
+static void fill_view(struct service_view *view)
+{
+    view->shed[CLASS_BULK] = 0.40125;
+    view->shed[CLASS_NORMAL] = 0.1;
+    view->rate_per_s[CLASS_BULK] = 100.26;
+    view->rate_per_s[CLASS_NORMAL] = 40;
+    view->rate_per_s[CLASS_CRITICAL] = 20;
+    view->admit = 0.25;
+    view->capacity_per_s = 168.44;
+    view->waiting = 12;
+    view->connections = 63;
+    view->opening = 4;
+    view->oldest_wait_ns = 87654321;
+    view->interval_ns = 5882352;
+    view->service_ns = 41000000;
+    view->breaker = (struct breaker_view){BREAKER_HALF_OPEN, 1, 5, FAKE_NOW_NS + 1500000};
+    view->retry_after_s = 8;
+    view->unmet_per_s = 12.34;
+    view->backlog = 300;
+    view->hidden = 2.55;
+    view->slots_needed = 13;
+    for (unsigned w = 0; w < SLO_WINDOWS; w++)
+        view->burn[w] = 20.5 - w;
+    view->alert = SLO_BLAZING;
 }
 
 static void fill_services(struct dataplane *dp)
 {
     for (uint32_t id = 0; id < FAKE_SERVICES; id++) {
-        uint64_t base = 500 * (id + 1);
-        struct admission_service_counters *c = &dp->services[id];
-
-        *c = (struct admission_service_counters){
-            .attempts = base + 1,
-            .attempt_packets = base + 2,
-            .admitted = base + 3,
-            .adopted = base + 4,
-            .answered = base + 5,
-            .unanswered = base + 6,
-        };
-        for (unsigned r = 0; r < REASON_ATTEMPT_MAX; r++)
-            c->refused[r] = base + 100 + r;
-        for (unsigned o = 0; o < OUTCOME_MAX; o++)
-            c->outcomes[o] = base + 200 + o;
+        dp->services[id] = (struct service_view){.admit = 1, .retry_after_s = 1};
+        fill_service_counters(&dp->services[id].counters, 500 * (id + 1));
         dp->service_windows[id] = (struct window){.used = 60 + id, .peak = 64 + id};
+        dp->share_windows[id][1] = (struct window){.used = 3 + id};
     }
-}
-
-static void fill_tenant_specs(struct policy_spec *policy, uint32_t n_tenants)
-{
-    struct policy_tenant *tenants = zeroed(n_tenants, sizeof(*tenants));
-
-    for (uint32_t i = 0; i < n_tenants; i++) {
-        tenants[i] = policy_tenant_unlimited();
-        tenants[i].id = i;
-        snprintf(tenants[i].name, sizeof(tenants[i].name), "t%u", i);
-    }
-    snprintf(tenants[0].name, sizeof(tenants[0].name), "default");
-    tenants[1] = (struct policy_tenant){
-        .attempts = {.amount = 20, .burst = 10, .period_s = 1},
-        .packets = {.amount = 3000, .burst = 1000, .period_s = 60},
-        .bits = {.amount = 200000000, .burst = 262144, .period_s = 1},
-        .window = 5,
-        .milli_erlangs = 2500,
-        .id = 3,
-        .class = CLASS_NORMAL,
-        .name = "acme",
-    };
-    tenants[3].id = 1;
-    policy->tenants = tenants;
-    policy->n_tenants = n_tenants;
-}
-
-static void fill_service_specs(struct policy_spec *policy)
-{
-    static struct address web[2], dns[1];
-    static struct policy_ports web_ports[] = {{80, 80}, {8000, 8099}}, dns_ports[] = {{53, 53}};
-    struct policy_service *services = zeroed(FAKE_SERVICES, sizeof(*services));
-
-    web[0] = address_from_v4(inet_addr("10.9.0.10"));
-    inet_pton(AF_INET6, "2001:db8::10", web[1].bytes);
-    dns[0] = address_from_v4(inet_addr("10.9.0.53"));
-    services[0] = policy_service_unlimited();
-    services[0].addresses = web;
-    services[0].n_addresses = 2;
-    services[0].ports = web_ports;
-    services[0].n_ports = 2;
-    services[0].tenant = 1;
-    services[0].window = 62;
-    services[0].id = 1;
-    services[0].refusal = REFUSAL_RST;
-    services[0].refuse_rate = (struct quota_rate){.amount = 100000, .period_s = 1};
-    snprintf(services[0].name, sizeof(services[0].name), "web");
-    services[1] = policy_service_unlimited();
-    services[1].addresses = dns;
-    services[1].n_addresses = 1;
-    services[1].ports = dns_ports;
-    services[1].n_ports = 1;
-    services[1].protocol = PROTOCOL_UDP;
-    services[1].unit = UNIT_DATAGRAM;
-    snprintf(services[1].name, sizeof(services[1].name), "dns");
-    policy->services = services;
-    policy->n_services = FAKE_SERVICES;
+    fill_view(&dp->services[1]);
+    for (unsigned l = 0; l < LATENCY_MAX; l++)
+        dp->latencies[1][l] =
+            (struct latency_view){10 + l, 1001000 + l, 2002000 + l, 3003000 * (l + 1ull)};
 }
 
 struct fake *fake_create(uint32_t n_tenants)
 {
-    struct fake *fake = zeroed(1, sizeof(*fake));
+    struct fake *fake = fake_zeroed(1, sizeof(*fake));
     struct dataplane *dp = &fake->dataplane;
     struct timespec now;
 
-    dp->tenants = zeroed(n_tenants, sizeof(*dp->tenants));
+    dp->tenants = fake_zeroed(n_tenants, sizeof(*dp->tenants));
     dp->tenant_windows = aligned_alloc(64, n_tenants * sizeof(*dp->tenant_windows));
-    dp->tokens = zeroed(n_tenants, sizeof(*dp->tokens));
+    dp->tokens = fake_zeroed(n_tenants, sizeof(*dp->tokens));
+    dp->occupancy_ms = fake_zeroed(n_tenants, sizeof(*dp->occupancy_ms));
+    dp->n_workers = FAKE_WORKERS;
+    dp->gateway_shed[CLASS_BULK] = 0.98;
+    dp->gateway_shed[CLASS_NORMAL] = 0.12345;
     if (!dp->tenant_windows)
         abort();
     for (uint32_t id = 0; id < n_tenants; id++)
@@ -188,9 +188,7 @@ struct fake *fake_create(uint32_t n_tenants)
     fill_workers(dp);
     fill_ports(dp);
 
-    fill_tenant_specs(&fake->settings.policy, n_tenants);
-    fill_service_specs(&fake->settings.policy);
-    fake->settings.policy.epoch = 7;
+    fake_policy(&fake->settings.policy, n_tenants);
     fake->settings.dataplane.n_gates = 1;
     fake->settings.dataplane.waiting_max = 1024;
     fake->settings.dataplane.gates[0] = (struct gate_settings){
@@ -202,6 +200,7 @@ struct fake *fake_create(uint32_t n_tenants)
     clock_gettime(CLOCK_MONOTONIC, &now);
     fake->plane.settings = &fake->settings;
     fake->plane.dataplane = dp;
+    fake->plane.clients = 1;
     fake->plane.started_ns = (uint64_t)(now.tv_sec - 90) * 1000000000ull + (uint64_t)now.tv_nsec;
     fake->plane.samples[0] = (struct plane_sample){0.123449, 1834.25, 250000.04};
     return fake;
@@ -212,6 +211,7 @@ void fake_destroy(struct fake *fake)
     free(fake->dataplane.tenants);
     free(fake->dataplane.tenant_windows);
     free(fake->dataplane.tokens);
+    free(fake->dataplane.occupancy_ms);
     free(fake->settings.policy.tenants);
     free(fake->settings.policy.services);
     free(fake);
@@ -272,8 +272,7 @@ uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp)
 
 uint32_t dataplane_worker_count(const struct dataplane *dp)
 {
-    (void)dp;
-    return FAKE_WORKERS;
+    return dp->n_workers;
 }
 
 void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct worker_view *view)
@@ -327,10 +326,66 @@ void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
     *sum = dp->tenants[tenant];
 }
 
-void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
-                                struct admission_service_counters *sum)
+void dataplane_service_view(const struct dataplane *dp, const struct policy_service *service,
+                            struct service_view *view)
 {
-    *sum = dp->services[service];
+    *view = dp->services[service->id];
+}
+
+void dataplane_service_latency(const struct dataplane *dp, uint32_t service,
+                               struct latency_view views[LATENCY_MAX])
+{
+    for (unsigned l = 0; l < LATENCY_MAX; l++)
+        views[l] = dp->latencies[service][l];
+}
+
+void dataplane_gateway_shed(const struct dataplane *dp, double shed[CLASS_MAX])
+{
+    for (unsigned c = 0; c < CLASS_MAX; c++)
+        shed[c] = dp->gateway_shed[c];
+}
+
+uint64_t dataplane_now_ns(const struct dataplane *dp)
+{
+    (void)dp;
+    return FAKE_NOW_NS;
+}
+
+uint32_t dataplane_receive_count(const struct dataplane *dp)
+{
+    (void)dp;
+    return FAKE_PORTS;
+}
+
+void dataplane_receive_view(const struct dataplane *dp, uint32_t index, struct receive_view *view)
+{
+    const struct queue_view *queue = &dp->ports[index].queues[0];
+
+    *view = (struct receive_view){dp->ports[index].device, queue->queue, queue->depth,
+                                  index ? 0 : 1024, queue->depth_source};
+}
+
+uint32_t dataplane_retired_count(const struct dataplane *dp)
+{
+    (void)dp;
+    return 2;
+}
+
+int64_t dataplane_occupancy_ms(const struct dataplane *dp, const struct policy_tenant *tenant)
+{
+    return dp->occupancy_ms[tenant->id];
+}
+
+uint32_t dataplane_retry_tenths(const struct dataplane *dp, uint32_t tenant)
+{
+    (void)dp;
+    return 100 - tenant;
+}
+
+const struct window *dataplane_share_window(const struct dataplane *dp, uint32_t service,
+                                            unsigned share)
+{
+    return &dp->share_windows[service][share];
 }
 
 uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant)

@@ -12,6 +12,7 @@
 #define FAKE_WORKERS  2
 #define FAKE_PORTS    2
 #define FAKE_SERVICES 2
+#define FAKE_NOW_NS   1000000000000ull
 
 /* What worker.h leaves open. */
 struct dataplane {
@@ -23,8 +24,12 @@ struct dataplane {
     struct admission_tenant_counters *tenants;
     struct window *tenant_windows;
     uint64_t *tokens;
-    struct admission_service_counters services[FAKE_SERVICES];
-    struct window service_windows[FAKE_SERVICES];
+    int64_t *occupancy_ms;
+    struct service_view services[FAKE_SERVICES];
+    struct latency_view latencies[FAKE_SERVICES][LATENCY_MAX];
+    struct window service_windows[FAKE_SERVICES], share_windows[FAKE_SERVICES][2];
+    uint32_t n_workers;
+    double gateway_shed[CLASS_MAX];
 };
 
 struct fake {
@@ -37,10 +42,17 @@ struct fake {
 
 /*
  * Tenants `default` (bulk, unlimited), `acme` (normal, id 3, limited in everything) and `t2`, `t3`
- * ... up to `n_tenants` (>= 4); services `web` (id 1) and `dns` (id 0); two workers, one gate of
- * two ports; policy epoch 7. Ends the program when there is no memory.
+ * ... up to `n_tenants` (>= 4); services `web` (id 1), which has everything a service can have, and
+ * `dns` (id 0), which has nothing; two workers, one gate of two ports; policy epoch 7. Ends the
+ * program when there is no memory.
  */
 struct fake *fake_create(uint32_t n_tenants);
 void fake_destroy(struct fake *fake);
+
+/* The specification alone; `tenants` and `services` are the caller's to free. */
+void fake_policy(struct policy_spec *policy, uint32_t n_tenants);
+
+/* Ends the program when there is no memory. */
+void *fake_zeroed(size_t n, size_t bytes);
 
 #endif

@@ -474,15 +474,18 @@ static void the_17th_client_is_told_to_try_again(void **state)
 
     assert_int_equal(open_socket(b), 0);
     for (int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+        assert_int_equal(control_socket_clients(b->sock), i);
         fds[i] = client_of(b);
         serve(b);
     }
     fd = client_of(b);
     serve(b);
     assert_error(fd, "busy");
+    assert_int_equal(control_socket_clients(b->sock), CONTROL_CLIENTS_MAX);
 
     close(fds[3]);
     serve(b);
+    assert_int_equal(control_socket_clients(b->sock), CONTROL_CLIENTS_MAX - 1);
     ask(b, "status\n", "[status]\n");
     for (int i = 0; i < CONTROL_CLIENTS_MAX; i++) {
         if (i == 3)

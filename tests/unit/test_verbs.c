@@ -1,95 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every verb answers, to the last number, and what `set` does and leaves alone. */
+/* What the verbs answer, to the last number; services, queues and `set` have tests of their own. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-#include <jansson.h>
-
-#include "control/serve/verbs.h"
-#include "tests/unit/fake_dataplane.h"
-
-static int start(void **state)
-{
-    *state = fake_create(4);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    fake_destroy(*state);
-    return 0;
-}
-
-/* `expected` is JSON with ' for ". Integers and reals differ. */
-static void assert_json(json_t *actual, const char *expected)
-{
-    char *text = strdup(expected), *c;
-    json_error_t error;
-    json_t *wanted;
-
-    for (c = text; (c = strchr(c, '\'')); c++)
-        *c = '"';
-    wanted = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (!wanted)
-        fail_msg("expectation: %s: %s", error.text, text);
-    if (!json_equal(actual, wanted)) {
-        char *got = json_dumps(actual, JSON_COMPACT | JSON_ENCODE_ANY);
-
-        fail_msg("\n got %s\nwant %s", got, text);
-    }
-    json_decref(wanted);
-    free(text);
-}
-
-/* The whole text of an answer. */
-static char *text_of(struct fake *fake, const char *line)
-{
-    struct control_answer *answer = verbs_answer(&fake->plane, line);
-    char *text = NULL, *piece;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-
-    assert_non_null(answer);
-    while ((piece = answer->next(answer))) {
-        fputs(piece, out);
-        free(piece);
-    }
-    answer->release(answer);
-    fclose(out);
-    return text;
-}
-
-static json_t *ask(struct fake *fake, const char *line)
-{
-    char *text = text_of(fake, line);
-    json_error_t error;
-    json_t *answer = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-
-    if (!answer)
-        fail_msg("%s: %s", error.text, text);
-    free(text);
-    return answer;
-}
-
-static void assert_answer(struct fake *fake, const char *line, const char *expected)
-{
-    json_t *answer = ask(fake, line);
-
-    assert_json(answer, expected);
-    json_decref(answer);
-}
-
-static json_t *first_of(json_t *answer, const char *listing)
-{
-    return json_array_get(json_object_get(answer, listing), 0);
-}
+#include "tests/unit/asking.h"
 
 static void status_tells_what_runs(void **state)
 {
@@ -99,7 +12,8 @@ static void status_tells_what_runs(void **state)
                   "'clock':{'mode':'tsc','tsc_hz_reported':2000000000,"
                   "'tsc_hz_measured':2100000001},"
                   "'gates':[{'name':'front','outside':['net_af_packet0,iface=g0'],"
-                  "'inside':['net_af_packet1,iface=g1']}]}");
+                  "'inside':['net_af_packet1,iface=g1']}],"
+                  "'gateway':{'shed':{'bulk':0.98,'normal':0.1235,'critical':0.0}}}");
 }
 
 static void status_names_a_packet_clock(void **state)
@@ -121,9 +35,10 @@ static void a_limited_tenant_shows_limits_use_and_counters(void **state)
         "{'version':1,'tenants':[{'name':'acme','class':'normal','quota':{"
         "'attempts':{'rate':'20/s','burst':10,'tokens':3},"
         "'packets':{'rate':'3000/min','burst':1000},"
-        "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':2.5},"
-        "'window':{'limit':5,'used':10,'peak':11,'debt':5},"
-        "'attempts':40001,'attempt_packets':40002,'admitted':40003,'adopted':40004,"
+        "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':{'rate':2.5,'level_s':-1.75}},"
+        "'window':{'limit':5,'used':10,'peak':11,'debt':5},'retries':{'left':9.7},"
+        "'offered':40010,'attempts':40001,'attempt_packets':40002,'admitted':40003,'adopted':40004,"
+        "'waited':40011,'cancelled':40012,'useful':40013,'late':40014,'unfinished':40015,"
         "'refused':{'rate':40101,'packets':40102,'bits':40103,'share':40104,'erlangs':40105,"
         "'retries':40106,'capacity':40107,'connections':40108,'shed':40109,'deadline':40110,"
         "'breaker':40111,'gateway':40112,'table':40113,'denied':40114},"
@@ -140,7 +55,7 @@ static void an_unlimited_tenant_says_so(void **state)
     tenant = first_of(answer, "tenants");
     assert_json(json_object_get(tenant, "quota"),
                 "{'attempts':{'rate':'unlimited'},'packets':{'rate':'unlimited'},"
-                "'bits':{'rate':'unlimited'},'erlangs':'unlimited'}");
+                "'bits':{'rate':'unlimited'},'erlangs':{'rate':'unlimited'}}");
     assert_json(json_object_get(tenant, "window"),
                 "{'limit':'unlimited','used':7,'peak':8,'debt':0}");
     json_decref(answer);
@@ -246,35 +161,6 @@ static void an_answer_may_be_released_half_made(void **state)
     answer->release(answer);
 }
 
-static void services_show_what_they_are_and_what_came(void **state)
-{
-    assert_answer(*state, "services web",
-                  "{'version':1,'services':[{'name':'web','addresses':['10.9.0.10','2001:db8::10'],"
-                  "'protocol':'tcp','ports':['80','8000-8099'],'tenant':'acme','unit':'connection',"
-                  "'refuse':'rst','refuse_rate':'100000/s',"
-                  "'window':{'limit':62,'used':61,'peak':65,'debt':0},"
-                  "'attempts':1001,'attempt_packets':1002,'admitted':1003,'adopted':1004,"
-                  "'refused':{'rate':1101,'packets':1102,'bits':1103,'share':1104,'erlangs':1105,"
-                  "'retries':1106,'capacity':1107,'connections':1108,'shed':1109,'deadline':1110,"
-                  "'breaker':1111,'gateway':1112,'table':1113,'denied':1114},"
-                  "'outcomes':{'finished':1200,'reset':1201,'aborted':1202,'aged':1203},"
-                  "'answered':1005,'unanswered':1006}]}");
-}
-
-static void a_service_without_a_tenant_falls_to_the_default_one(void **state)
-{
-    struct fake *fake = *state;
-    json_t *answer = ask(fake, "services"), *dns;
-
-    dns = json_array_get(json_object_get(answer, "services"), 1);
-    assert_string_equal(json_string_value(json_object_get(dns, "name")), "dns");
-    assert_string_equal(json_string_value(json_object_get(dns, "tenant")), "default");
-    assert_string_equal(json_string_value(json_object_get(dns, "protocol")), "udp");
-    assert_string_equal(json_string_value(json_object_get(dns, "refuse")), "drop");
-    assert_int_equal(json_integer_value(json_object_get(dns, "attempts")), 501);
-    json_decref(answer);
-}
-
 static void workers_show_the_terms_of_the_balance(void **state)
 {
     struct fake *fake = *state;
@@ -284,11 +170,12 @@ static void workers_show_the_terms_of_the_balance(void **state)
     worker = first_of(answer, "workers");
     json_object_del(worker, "passes"); /* the next test's */
     json_object_del(worker, "dropped");
-    assert_json(worker, "{'lcore':1,'cpu':11,'numa_node':0,'received':1001,'handed_in':1002,"
-                        "'forwarded':13266,'answered':1003,'tx_failed':1004,'handed_out':1005,"
-                        "'handoff_failed':1006,'held':1008,'slots':1009,"
-                        "'flows':{'used':1010,'max':65536},'aged_slots':1007,'policy_epoch':6,"
-                        "'busy':0.1234,'cycles_per_packet':1834.3,'packets_per_s':250000.0}");
+    assert_json(worker,
+                "{'lcore':1,'cpu':11,'numa_node':0,'received':1001,'handed_in':1002,'made':1011,"
+                "'forwarded':13266,'answered':1003,'tx_failed':1004,'handed_out':1005,"
+                "'handoff_failed':1006,'held':1008,'slots':1009,"
+                "'flows':{'used':1010,'max':65536},'aged_slots':1007,'policy_epoch':6,"
+                "'busy':0.1234,'cycles_per_packet':1834.3,'packets_per_s':250000.0}");
     json_decref(answer);
 }
 
@@ -436,100 +323,6 @@ static void a_port_that_cannot_be_read_is_an_error(void **state)
                   "'message':'port 1 cannot be read: No such device'}}");
 }
 
-static void set_tells_old_and_new(void **state)
-{
-    struct fake *fake = *state;
-    const struct policy_tenant *acme = &fake->settings.policy.tenants[1];
-
-    assert_answer(fake, "set tenant acme quota.attempts=200/s window=50",
-                  "{'version':1,'tenant':'acme','epoch':8,"
-                  "'old':{'class':'normal','quota':{'attempts':{'rate':'20/s','burst':10},"
-                  "'packets':{'rate':'3000/min','burst':1000},"
-                  "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':2.5},'window':5},"
-                  "'new':{'class':'normal','quota':{'attempts':{'rate':'200/s','burst':10},"
-                  "'packets':{'rate':'3000/min','burst':1000},"
-                  "'bits':{'rate':'200Mbit/s','burst':262144},'erlangs':2.5},'window':50}}");
-    assert_int_equal(fake->published, 1);
-    assert_int_equal(acme->attempts.amount, 200);
-    assert_int_equal(acme->window, 50);
-}
-
-static void set_is_all_or_nothing(void **state)
-{
-    struct fake *fake = *state;
-    struct policy_tenant before = fake->settings.policy.tenants[1];
-    json_t *answer = ask(fake, "set tenant acme quota.attempts=200/s window=-1");
-    json_t *error = json_object_get(answer, "error");
-
-    assert_string_equal(json_string_value(json_object_get(error, "code")), "range");
-    assert_string_equal(json_string_value(json_object_get(error, "key")), "tenants.acme.window");
-    assert_non_null(strstr(json_string_value(json_object_get(error, "range")), "16777216"));
-    assert_int_equal(fake->published, 0);
-    assert_memory_equal(&before, &fake->settings.policy.tenants[1], sizeof(before));
-    json_decref(answer);
-}
-
-static void assert_code(struct fake *fake, const char *line, const char *code, const char *key)
-{
-    json_t *answer = ask(fake, line), *error = json_object_get(answer, "error");
-    const char *actual = json_string_value(json_object_get(error, "key"));
-
-    assert_string_equal(json_string_value(json_object_get(error, "code")), code);
-    assert_true(json_string_length(json_object_get(error, "message")) > 0);
-    if (key)
-        assert_string_equal(actual, key);
-    else
-        assert_null(actual);
-    json_decref(answer);
-}
-
-static void set_service_tells_old_and_new(void **state)
-{
-    struct fake *fake = *state;
-
-    assert_answer(fake,
-                  "set service web window=5 wait.places=1024 admit=10% over 60s "
-                  "wait.age=1500us breaker=open shed.ceiling=0.98 deadline=2s capacity=170/s",
-                  "{'version':1,'service':'web','epoch':8,"
-                  "'old':{'window':62,'connections':'unlimited','capacity':'unlimited',"
-                  "'deadline':'none','wait':{'places':0,'age':'100ms'},'shed':{'ceiling':0.0},"
-                  "'breaker':'auto','admit':'100%'},"
-                  "'new':{'window':5,'connections':'unlimited','capacity':'170/s',"
-                  "'deadline':'2s','wait':{'places':1024,'age':'1500us'},'shed':{'ceiling':0.98},"
-                  "'breaker':'open','admit':'10% over 60s'}}");
-    assert_int_equal(fake->published, 1);
-    assert_int_equal(fake->settings.policy.services[0].admit_ppm, 100000);
-    assert_int_equal(fake->settings.policy.services[1].window, POLICY_WINDOW_MAX);
-}
-
-static void words_behind_a_ramp_are_not_lost(void **state)
-{
-    struct fake *fake = *state;
-    json_t *answer = ask(fake, "set service web admit=12.5%/1h window=9");
-
-    assert_string_equal(json_string_value(json_object_get(json_object_get(answer, "new"), "admit")),
-                        "12.5% over 3600s");
-    json_decref(answer);
-    json_decref(ask(fake, "set service web admit=1% over 2s window=10"));
-    assert_int_equal(fake->settings.policy.services[0].admit_ppm, 10000);
-    assert_int_equal(fake->settings.policy.services[0].window, 10);
-}
-
-static void a_publication_that_fails_changes_nothing(void **state)
-{
-    struct fake *fake = *state;
-    struct policy_tenant before = fake->settings.policy.tenants[1];
-    struct policy_service web = fake->settings.policy.services[0];
-
-    fake->publish_error = -EBUSY;
-    assert_code(fake, "set tenant acme window=6", "busy", NULL);
-    fake->publish_error = -ENOMEM;
-    assert_code(fake, "set tenant acme window=6", "internal", NULL);
-    assert_code(fake, "set service web window=6", "internal", NULL);
-    assert_memory_equal(&web, &fake->settings.policy.services[0], sizeof(web));
-    assert_memory_equal(&before, &fake->settings.policy.tenants[1], sizeof(before));
-}
-
 static void what_cannot_be_answered_has_a_code(void **state)
 {
     struct fake *fake = *state;
@@ -540,6 +333,7 @@ static void what_cannot_be_answered_has_a_code(void **state)
     assert_code(fake, "statusx", "usage", "statusx");
     assert_code(fake, "status now", "usage", NULL);
     assert_code(fake, "tenants a b", "usage", NULL);
+    assert_code(fake, "queues web", "usage", NULL);
     assert_code(fake, "workers --steps", "usage", NULL);
     assert_code(fake, "workers steps 1s", "usage", NULL);
     assert_code(fake, "workers --steps 1s 1s", "usage", NULL);
@@ -586,12 +380,12 @@ static void words_may_be_parted_by_any_blanks(void **state)
 static void help_lists_the_verbs(void **state)
 {
     static const char *const names[] = {"status", "tenants", "services", "workers",
-                                        "ports",  "set",     "help"};
+                                        "ports",  "queues",  "set",      "help"};
     struct fake *fake = *state;
     json_t *answer = ask(fake, "help"), *list = json_object_get(answer, "verbs");
 
-    assert_int_equal(json_array_size(list), 7);
-    for (unsigned i = 0; i < 7; i++)
+    assert_int_equal(json_array_size(list), 8);
+    for (unsigned i = 0; i < 8; i++)
         assert_string_equal(json_string_value(json_object_get(json_array_get(list, i), "name")),
                             names[i]);
     json_decref(answer);
@@ -613,8 +407,6 @@ static void an_answer_is_one_compact_line(void **state)
     free(line);
 }
 
-#define VERB_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -627,8 +419,6 @@ int main(void)
         VERB_TEST(ten_thousand_tenants_come_in_pieces),
         VERB_TEST(no_tenant_is_lost_where_pieces_meet),
         VERB_TEST(an_answer_may_be_released_half_made),
-        VERB_TEST(services_show_what_they_are_and_what_came),
-        VERB_TEST(a_service_without_a_tenant_falls_to_the_default_one),
         VERB_TEST(workers_show_the_terms_of_the_balance),
         VERB_TEST(workers_show_steps_once_they_were_sampled),
         VERB_TEST(steps_are_sampled_for_a_millisecond_to_a_minute),
@@ -636,11 +426,6 @@ int main(void)
         VERB_TEST(zeros_are_shown),
         VERB_TEST(ports_show_links_counters_and_queues),
         VERB_TEST(a_port_that_cannot_be_read_is_an_error),
-        VERB_TEST(set_tells_old_and_new),
-        VERB_TEST(set_is_all_or_nothing),
-        VERB_TEST(set_service_tells_old_and_new),
-        VERB_TEST(words_behind_a_ramp_are_not_lost),
-        VERB_TEST(a_publication_that_fails_changes_nothing),
         VERB_TEST(what_cannot_be_answered_has_a_code),
         VERB_TEST(garbage_is_refused_without_an_echo),
         VERB_TEST(words_may_be_parted_by_any_blanks),
