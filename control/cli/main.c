@@ -23,11 +23,15 @@ static const char usage[] =
     "\n"
     "  status                         the daemon: version, uptime, policy, memory, clock, gates\n"
     "  tenants [NAME]                 quotas, windows and counters of tenants\n"
-    "  services [NAME]                windows and counters of services\n"
+    "  services [NAME]                how services do: slots, waiting, shedding, breakers, what "
+    "was\n"
+    "                                 useful and how long it took; all there is to know of one\n"
     "  workers                        packets, flows and load of every worker\n"
     "  workers --steps [DURATION]     samples the workers for so long (1s; 1ms to 60s) and shows\n"
     "                                 what each step of their packets costs, in TSC cycles\n"
     "  ports                          links, packets and queues of every device\n"
+    "  queues                         every place where packets or work can wait: bound, fill, "
+    "age\n"
     "  set tenant NAME KEY=VALUE...   change a tenant now, all of it or nothing:\n"
     "                                 quota.attempts=200/s, window=50 and their like\n"
     "  set service NAME KEY=VALUE...  the same for a service: window=50, wait.places=16,\n"
@@ -43,20 +47,22 @@ static const char usage[] =
 
 struct options {
     const char *socket;
-    const char *show; /* how to show the answer: a verb, or SHOW_STEPS */
+    const char *show; /* how to show the answer: a verb, or SHOW_* */
     bool json;
     char request[CLIENT_REQUEST_MAX + 1];
 };
 
-#define SHOW_STEPS "workers --steps"
+#define SHOW_STEPS   "workers --steps"
+#define SHOW_SERVICE "services NAME"
 
 static const struct shower {
     const char *verb;
     void (*show)(const json_t *answer, FILE *out);
 } showers[] = {
-    {"status", show_status},   {"tenants", show_tenants}, {"services", show_services},
-    {"workers", show_workers}, {"ports", show_ports},     {"set", show_set},
-    {"help", show_help},       {SHOW_STEPS, show_steps},
+    {"status", show_status},      {"tenants", show_tenants}, {"services", show_services},
+    {SHOW_SERVICE, show_service}, {"workers", show_workers}, {SHOW_STEPS, show_steps},
+    {"ports", show_ports},        {"queues", show_queues},   {"set", show_set},
+    {"help", show_help},
 };
 
 /* Joins the words to a request line. A word with a blank in it would become two. */
@@ -97,6 +103,14 @@ static bool join_steps(char **words, int n, char *duration, char *request)
         return false;
     }
     return join_words(joined, 3, request);
+}
+
+/* One service is shown in full, many in a line each. */
+static const char *how_to_show(char **words, int n, bool steps)
+{
+    if (steps)
+        return SHOW_STEPS;
+    return n > 1 && strcmp(words[0], "services") == 0 ? SHOW_SERVICE : words[0];
 }
 
 /* -1 to go on, else the exit code. */
@@ -143,7 +157,7 @@ static int read_options(int argc, char **argv, struct options *options)
         fputs(usage, stderr);
         return EXIT_USAGE;
     }
-    options->show = steps ? SHOW_STEPS : argv[optind];
+    options->show = how_to_show(argv + optind, argc - optind, steps);
     joined = steps ? join_steps(argv + optind, argc - optind, duration, options->request)
                    : join_words(argv + optind, argc - optind, options->request);
     return joined ? -1 : EXIT_USAGE;

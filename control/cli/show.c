@@ -53,7 +53,7 @@ void show_cell(struct table *table, const json_t *value)
     else if (json_is_integer(value))
         table_cellf(table, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
-        table_cellf(table, "%g", json_real_value(value));
+        table_cellf(table, "%.12g", json_real_value(value));
     else if (json_is_array(value))
         list_cell(table, value);
     else if (json_is_object(value))
@@ -82,6 +82,28 @@ void show_rows(FILE *out, const char *title, const json_t *list, const struct co
     json_array_foreach (list, i, item)
         for (unsigned c = 0; c < n_columns; c++)
             show_cell(&table, show_at(item, columns[c].path));
+    table_finish(&table, out);
+}
+
+void show_keyed(FILE *out, const char *title, const json_t *object, const struct column *columns,
+                unsigned n_columns)
+{
+    struct table table;
+    const char *key;
+    json_t *value;
+
+    print_title(out, title);
+    table_start(&table, n_columns);
+    for (unsigned c = 0; c < n_columns; c++)
+        table_cell(&table, columns[c].heading);
+    json_object_foreach ((json_t *)object, key, value) {
+        for (unsigned c = 0; c < n_columns; c++) {
+            if (columns[c].path[0])
+                show_cell(&table, show_at(value, columns[c].path));
+            else
+                table_cell(&table, key);
+        }
+    }
     table_finish(&table, out);
 }
 

@@ -15,6 +15,8 @@ void show_status(const json_t *answer, FILE *out);
 void show_help(const json_t *answer, FILE *out);
 void show_tenants(const json_t *answer, FILE *out);
 void show_services(const json_t *answer, FILE *out);
+void show_service(const json_t *answer, FILE *out);
+void show_queues(const json_t *answer, FILE *out);
 void show_workers(const json_t *answer, FILE *out);
 void show_steps(const json_t *answer, FILE *out);
 void show_ports(const json_t *answer, FILE *out);
@@ -42,6 +44,13 @@ void show_members(FILE *out, const char *title, const json_t *list, const char *
 /* The same turned round, for objects with many or long names. */
 void show_members_down(FILE *out, const char *title, const json_t *list, const char *name,
                        const char *member);
+
+/* A row for each member of the object, its key in the column with the path "". */
+void show_keyed(FILE *out, const char *title, const json_t *object, const struct column *columns,
+                unsigned n_columns);
+
+#define SHOW_KEYED(out, title, object, columns)                                                    \
+    show_keyed(out, title, object, columns, sizeof(columns) / sizeof((columns)[0]))
 
 #define SHOW_ROWS(out, title, list, columns)                                                       \
     show_rows(out, title, list, columns, sizeof(columns) / sizeof((columns)[0]))

@@ -21,6 +21,7 @@ void show_workers(const json_t *answer, FILE *out)
         {"lcore", "lcore"},
         {"received", "received"},
         {"handed in", "handed_in"},
+        {"made", "made"},
         {"forwarded", "forwarded"},
         {"dropped", "dropped"},
         {"answered", "answered"},
@@ -32,7 +33,7 @@ void show_workers(const json_t *answer, FILE *out)
     const json_t *list = json_object_get(answer, "workers");
 
     SHOW_ROWS(out, NULL, list, load);
-    SHOW_ROWS(out, "packets: received + handed in = all the others", list, balance);
+    SHOW_ROWS(out, "packets: received + handed in + made = all the others", list, balance);
     show_members_down(out, "forwarded, by cause", list, "lcore", "passes");
     show_members_down(out, "dropped, by reason", list, "lcore", "dropped");
 }

@@ -175,30 +175,86 @@ def test_json_is_the_line_as_it_came(daemon_socket):
 
 def test_tenants_as_tables(daemon_socket):
     shown = blocks(ctl("-s", daemon_socket, "tenants").stdout)
-    assert list(shown) == ["", "traffic", "refused, by reason"]
+    assert list(shown) == ["", "work", "traffic", "refused, by reason"]
     assert shown[""][:3] == [
-        "name     class    attempts  burst  tokens    packets       bits    erlangs     window  used  peak  debt",
-        "default  bulk    unlimited      -       -  unlimited  unlimited  unlimited  unlimited     7     8     0",
-        "acme     normal       20/s     10       3   3000/min  200Mbit/s        2.5          5    10    11     5",
+        "name     class    attempts  burst  tokens    packets       bits    erlangs  left, s  retries     window  used  peak  debt",
+        "default  bulk    unlimited      -       -  unlimited  unlimited  unlimited        -       10  unlimited     7     8     0",
+        "acme     normal       20/s     10       3   3000/min  200Mbit/s        2.5    -1.75      9.7          5    10    11     5",
     ]
     assert len(shown[""]) == 5
     refused = rows(shown["refused, by reason"])
     assert refused[0] == ["name"] + REASONS
     assert refused[2] == ["acme"] + [str(40101 + i) for i in range(14)]
-    traffic = rows(shown["traffic"])
-    assert traffic[2] == ["acme", "40001", "40002", "40003", "40004",
-                          str(sum(40101 + i for i in range(14))), "40005", "40006", "40007",
-                          "40008", "40009", "9007199254780993"]
+    work = rows(shown["work"])
+    assert work[0] == ["name", "offered", "attempts", "in packets", "waited", "cancelled",
+                       "refused", "admitted", "adopted", "useful", "late", "unfinished"]
+    assert work[2] == ["acme", "40010", "40001", "40002", "40011", "40012",
+                       str(sum(40101 + i for i in range(14))), "40003", "40004", "40013", "40014",
+                       "40015"]
+    assert rows(shown["traffic"])[2] == ["acme", "40005", "40006", "40007", "40008", "40009",
+                                         "9007199254780993"]
 
 
-def test_services_as_tables(daemon_socket):
+def test_services_in_a_line_each(daemon_socket):
     shown = blocks(ctl("-s", daemon_socket, "services").stdout)
-    assert rows(shown[""])[1] == ["web", "10.9.0.10,2001:db8::10", "tcp", "80,8000-8099", "acme",
-                                  "connection", "rst", "100000/s", "62", "61", "65", "0"]
-    assert rows(shown["attempts and how they ended"])[1] == [
-        "web", "1001", "1002", "1003", "1004", str(sum(1101 + i for i in range(14))), "1005",
-        "1006", "1200", "1201", "1202", "1203"]
+    assert list(shown) == ["", "refused, by reason"]
+    refused = [str(sum(base + i for i in range(14))) for base in (1101, 601)]
+    assert rows(shown[""]) == [
+        ["name", "unit", "slots", "waiting", "shed, %", "breaker", "offered", "useful", "late",
+         "unfinished", "refused", "p99, ms"],
+        ["web", "connection", "61/62", "12/16", "40.1/10/0", "half-open", "1007", "1014", "1015",
+         "1016", refused[0], "9.009"],
+        ["dns", "datagram", "60", "0/0", "0/0/0", "-", "507", "514", "515", "516", refused[1],
+         "-"]]
+    assert max(map(len, shown[""])) <= 120
     assert rows(shown["refused, by reason"])[2][:3] == ["dns", "601", "602"]
+
+
+def test_one_service_in_full(daemon_socket):
+    shown = {title: rows(lines) for title, lines in
+             blocks(ctl("-s", daemon_socket, "services", "web").stdout).items()}
+    assert shown[""][1] == ["web", "10.9.0.10,2001:db8::10", "tcp", "80,8000-8099", "acme",
+                            "connection", "rst", "100000/s"]
+    assert shown["room"][1] == ["62", "61", "65", "0", "496", "63", "4", "170/s", "168.4", "1000"]
+    assert shown["shares of the window"][1] == ["acme", "2", "5", "3", "4"]
+    assert shown["wait queue"][1] == ["16", "12", "87.654", "100", "adaptive", "1008", "1009"]
+    assert shown["classes"][1:] == [["bulk", "100.3", "0.4013", "-", "-"],
+                                    ["normal", "40", "0.1", "0", "3"],
+                                    ["critical", "20", "0", "4", "2"]]
+    assert shown["shedding, breaker, health checks"][1] == [
+        "0.98", "20/s", "0.25", "half-open", "auto", "3", "1.5", "10/s", "1011"]
+    assert shown["attempts"][1] == ["1007", "1001", "1002", str(sum(1101 + i for i in range(14))),
+                                    "1005", "1006", "1010", "1003", "1004", "1011"]
+    assert shown["how slots ended"][1] == ["1200", "1201", "1202", "1203", "1012", "1013"]
+    assert shown["what became of admitted work"][1:] == [
+        ["useful", "1014", "1"], ["late", "1015", "1.002"], ["unfinished", "1016", "1.004"]]
+    assert shown["how long it took, since the start"][1:] == [
+        ["connect", "10", "1.001", "2.002", "3.003"], ["reply", "11", "1.001", "2.002", "6.006"],
+        ["effective", "12", "1.001", "2.002", "9.009"]]
+    assert shown["demand, and what is promised"][1] == ["12.3", "300", "2.6", "13", "8", "5.882",
+                                                        "41"]
+    assert shown["objective, and how fast its budget burns"][1] == [
+        "99.9", "300", "20.5", "19.5", "18.5", "17.5", "16.5", "blazing"]
+    assert shown["refused, by reason"][1][:3] == ["web", "1101", "1102"]
+
+
+def test_what_one_service_lacks_takes_no_room(daemon_socket):
+    whole = blocks(ctl("-s", daemon_socket, "services", "web").stdout)
+    shown = blocks(ctl("-s", daemon_socket, "services", "dns").stdout)
+    assert set(whole) - set(shown) == {"shares of the window",
+                                       "objective, and how fast its budget burns"}
+    assert rows(shown["room"])[1] == ["unlimited", "60", "64", "0", "unlimited", "0", "0", "-",
+                                      "-", "-"]
+
+
+def test_queues_as_a_table(daemon_socket):
+    shown = rows(ctl("-s", daemon_socket, "queues").stdout.splitlines())
+    assert shown[0] == ["place", "of", "bound", "fill", "oldest, ms", "fill from"]
+    assert shown[2] == ["receive", "net_af_packet1,iface=g1 queue 0", "-", "61", "-", "burst"]
+    assert shown[3] == ["held", "worker 0", "1012", "1008", "-", "-"]
+    assert shown[9] == ["wait", "web", "16", "12", "87.654", "-"]
+    assert shown[-1] == ["clients", "sluiced", "16", "1", "-", "-"]
+    assert ctl("-s", daemon_socket, "queues", "web").returncode == 2
 
 
 def test_workers_as_tables(daemon_socket):
@@ -206,6 +262,9 @@ def test_workers_as_tables(daemon_socket):
     shown = blocks(ctl("-s", daemon_socket, "workers").stdout)
     assert rows(shown[""])[1] == ["1", "11", "0", "0.1234", "250000", "1834.3", "1010", "65536",
                                   "1009", "1007", "6"]
+    assert rows(shown["packets: received + handed in + made = all the others"])[1] == [
+        "1", "1001", "1002", "1011", "13266", str(sum(1201 + i for i in range(26))), "1003",
+        "1004", "1005", "1006", "1008"]
     for title, member in (("forwarded, by cause", "passes"), ("dropped, by reason", "dropped")):
         assert rows(shown[title]) == [["lcore", "1", "2"]] + [
             [name, str(count), str(count + 1000)]
@@ -261,11 +320,13 @@ def test_status_and_help_as_tables(daemon_socket):
     assert facts["policy epoch"] == "7"
     assert facts["policy epoch, worker 1"] == "7"
     assert facts["TSC, Hz: measured"] == "2100000001"
+    assert [facts[f"gateway sheds of {name}"] for name in ("bulk", "normal", "critical")] == [
+        "0.98", "0.1235", "0"]
     assert rows(shown["gates"])[1] == ["front", "net_af_packet0,iface=g0",
                                        "net_af_packet1,iface=g1"]
     helped = rows(ctl("-s", daemon_socket, "help").stdout.splitlines())
     assert [row[0] for row in helped[1:]] == ["status", "tenants", "services", "workers", "ports",
-                                              "set", "help"]
+                                              "queues", "set", "help"]
 
 
 def test_set_shows_what_changed_and_only_that(daemon_socket):
@@ -283,12 +344,12 @@ def test_set_shows_what_changed_and_only_that(daemon_socket):
 
 def test_set_service_takes_a_ramp_in_plain_words(daemon_socket):
     result = ctl("-s", daemon_socket, "set", "service", "web", "admit=10%", "over", "60s",
-                 "wait.places=16")
+                 "wait.places=20")
     assert result.returncode == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "service web, policy epoch 8"
     assert [line.split(None, 2) for line in lines[1:]] == [
-        ["changed", "from", "to"], ["wait.places", "0", "16"], ["admit", "100%", "10% over 60s"]]
+        ["changed", "from", "to"], ["wait.places", "16", "20"], ["admit", "100%", "10% over 60s"]]
 
 
 def test_a_key_given_twice_is_2(daemon_socket):
