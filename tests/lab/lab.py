@@ -255,9 +255,9 @@ class Lab:
     def check_packets(self):
         """Invariant 1: what came in went somewhere. Exact when no packet passes meanwhile."""
         def difference():
-            return [w["received"] + w["handed_in"] + w.get("made", 0) - w["forwarded"] - sum(w["dropped"].values()) -
-                    w["answered"] - w["tx_failed"] - w["handed_out"] - w["handoff_failed"] -
-                    w["held"] for w in self.ask("workers")["workers"]]
+            return [w["received"] + w["handed_in"] + w["made"] - w["forwarded"] -
+                    sum(w["dropped"].values()) - w["answered"] - w["tx_failed"] - w["handed_out"] -
+                    w["handoff_failed"] - w["held"] for w in self.ask("workers")["workers"]]
 
         assert until(2, lambda: not any(difference())), (difference(), self.ask("workers"))
         assert all(sum(w["passes"].values()) == w["forwarded"]

@@ -149,7 +149,7 @@ def split_answers(received, sent):
 
 def check_balance(worker):
     """Invariant 1: every packet that came in went somewhere, and is counted there once."""
-    assert worker["received"] + worker["handed_in"] == (
+    assert worker["received"] + worker["handed_in"] + worker["made"] == (
         worker["forwarded"] + sum(worker["dropped"].values()) + worker["answered"] +
         worker["tx_failed"] + worker["handed_out"] + worker["handoff_failed"] + worker["held"])
     assert sum(worker["passes"].values()) == worker["forwarded"]
@@ -274,7 +274,7 @@ class Gate:
                 time.sleep(0.01)
                 continue
             settled = (worker["forwarded"] + sum(worker["dropped"].values()) +
-                       worker["answered"] + worker["tx_failed"])
+                       worker["answered"] + worker["tx_failed"] - worker["made"])
             if worker["received"] >= packets and settled >= packets:
                 return
             self.ask("tenants")  # looking at buckets must not move them

@@ -215,7 +215,7 @@ bool gate_balanced(uint32_t worker)
         out += c->forwarded[i];
     for (unsigned i = 0; i < REASON_MAX; i++)
         out += c->dropped[i];
-    return c->received + c->handed_in == out;
+    return c->received + c->handed_in + c->made == out;
 }
 
 struct worker_counters gate_counters_of(uint32_t worker)

@@ -53,7 +53,7 @@ struct worker_counters gate_counters_of(uint32_t worker);
 /* Before the workers run: the worker as its loop has it before a burst. */
 struct worker *gate_awake(uint32_t worker);
 
-/* Of one worker: does every packet that came have a place? Invariant 1, with nothing held. */
+/* Of one worker: does every packet that came have a place? Invariant 1. */
 bool gate_balanced(uint32_t worker);
 
 #endif
