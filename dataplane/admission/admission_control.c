@@ -55,8 +55,10 @@ struct admission_control *admission_control_init(void *memory, struct admission_
     control->shared = shared;
     control->workers = workers;
     control->services = (struct service_control *)((uint8_t *)memory + lines(sizeof(*control)));
-    for (uint32_t i = 0; i < shared->size.n_services; i++)
+    for (uint32_t i = 0; i < shared->size.n_services; i++) {
         shed_control_init(&control->services[i].shed);
+        control->services[i].admit = 1;
+    }
     return control;
 }
 

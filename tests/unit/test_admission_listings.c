@@ -110,12 +110,28 @@ static void latencies_are_told_apart(void **state)
                      0);
 }
 
+/* In a replay the loop never runs: nothing is known, and nobody is turned away. */
+static void before_the_first_period_all_is_let_in(void **state)
+{
+    struct gate *g = *state;
+    struct service_view view;
+
+    gate_adopt(g);
+    g->control = admission_control_init(core_memory(admission_control_bytes(&g->crew.shared->size)),
+                                        g->crew.shared, g->crew.workers);
+    admission_control_view(g->control, &g->services[API], g->now_ns, &view);
+    assert_true(view.admit == 1);
+    assert_true(view.capacity_per_s == 0);
+    assert_int_equal(view.slots_needed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVERLOAD_TEST(level_of_a_quota_in_erlangs),
         OVERLOAD_TEST(retry_budgets_are_each_tenants_own),
         OVERLOAD_TEST(shares_show_what_they_use),
+        OVERLOAD_TEST(before_the_first_period_all_is_let_in),
         OVERLOAD_TEST_FOUR(latencies_are_told_apart),
     };
 
