@@ -178,7 +178,7 @@ static void show_outlook(const json_t *list, FILE *out)
         {"hidden", "demand.hidden"},
         {"slots needed", "demand.slots_needed"},
         {"retry after, s", "demand.retry_after_s"},
-        {"a place takes, ms", "promise.interval_ms"},
+        {"each waiter, ms", "promise.interval_ms"},
         {"the work, ms", "promise.service_ms"},
     };
     static const struct column objective[] = {
