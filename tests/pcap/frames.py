@@ -56,10 +56,11 @@ class Tcp(Conversation):
                      ack=(0 if fresh else 5001) if ack is None else ack)
         return inward(ip(self.src, self.dst) / header / payload)
 
-    def replied(self, flags, payload=b""):
+    def replied(self, flags, payload=b"", seq=None, ack=None):
         """From the service."""
         header = TCP(sport=self.dport, dport=self.sport, flags=flags,
-                     seq=5000 + ("S" not in flags), ack=self.isn + 1)
+                     seq=5000 + ("S" not in flags) if seq is None else seq,
+                     ack=self.isn + 1 if ack is None else ack)
         return outward(ip(self.dst, self.src) / header / payload)
 
     def syn(self, payload=b""):
@@ -78,6 +79,22 @@ class Tcp(Conversation):
         trace.outside(at + 0.002, self.sent("A"))
 
 
+class Dialogue(Tcp):
+    """A connection that is asked and answers, with the sequence numbers that follow from it."""
+
+    said = heard = 0  # bytes of the client's, of the service's
+
+    def asks(self, payload=b"GET / HTTP/1.1\r\n\r\n", flags="PA"):
+        frame = self.sent(flags, payload, seq=self.isn + 1 + self.said, ack=5001 + self.heard)
+        self.said += len(payload) + ("F" in flags)
+        return frame
+
+    def answers(self, payload=b"HTTP/1.1 200 OK\r\n\r\n", flags="PA"):
+        frame = self.replied(flags, payload, seq=5001 + self.heard, ack=self.isn + 1 + self.said)
+        self.heard += len(payload) + ("F" in flags)
+        return frame
+
+
 class Udp(Conversation):
     def __init__(self, sport, dport=53, src=CLIENT, dst=SERVICE):
         super().__init__(sport, dport, src, dst)
@@ -87,6 +104,22 @@ class Udp(Conversation):
 
     def replied(self, payload=b"!"):
         return outward(ip(self.dst, self.src) / UDP(sport=self.dport, dport=self.sport) / payload)
+
+
+def folded(address, port):
+    """What a client's address and port add to the exclusive-or that chooses the owner."""
+    high, low = struct.unpack("!HH", bytes(int(byte) for byte in address.split(".")))
+    return high ^ low ^ port
+
+
+def together(n, kind=Tcp, network="10.1", **more):
+    """
+    Conversations of n clients that all belong to one worker, whichever it is, on whatever network:
+    waiters are released in order, and in the time of the one who frees a slot, on one worker.
+    """
+    owner = folded("10.1.0.1", 40000)
+    sources = [f"{network}.{i // 250}.{i % 250 + 1}" for i in range(n)]
+    return [kind(owner ^ folded(source, 0), src=source, **more) for source in sources]
 
 
 def updated(checksum, old, new):

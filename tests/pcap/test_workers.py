@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What must not depend on the number of workers: whose flow it is, what a limit is worth."""
 
-import struct
-
 import pytest
 
-from frames import SERVICE, Tcp, Udp, readdressed, stray
+from frames import SERVICE, Tcp, Udp, folded, readdressed, stray
 from gate import WORKERS, Gate, Trace
 
 
@@ -19,23 +17,24 @@ def acme(**more):
 
 
 class Client:
-    """A client as far as its SYN, and 1000 bytes of data by IP length."""
+    """A client as far as its handshake, and 1000 bytes of data by IP length."""
 
-    patterns = (Tcp(1).syn(), stray(1, 1000))
+    patterns = (Tcp(1).syn(), Tcp(1).sent("A"), stray(1, 1000))
 
     def __init__(self, src, sport):
         self.src, self.sport = src, sport
-        self.syn, self.data = (readdressed(frame, src, sport) for frame in self.patterns)
+        self.syn, self.ack, self.data = (readdressed(frame, src, sport)
+                                         for frame in self.patterns)
 
-    def reset(self):
+    def replied(self, flags):
         """By the service."""
-        return Tcp(self.sport, src=self.src).replied("RA")
+        return Tcp(self.sport, src=self.src).replied(flags)
 
-
-def folded(address, port):
-    """What a client's address and port add to the exclusive-or that chooses the owner."""
-    high, low = struct.unpack("!HH", bytes(int(byte) for byte in address.split(".")))
-    return high ^ low ^ port
+    def open_at(self, trace, at):
+        """The handshake within a millisecond."""
+        trace.outside(at, self.syn)
+        trace.inside(at + 0.0003, self.replied("SA"))
+        trace.outside(at + 0.0006, self.ack)
 
 
 def evenly(n):
@@ -48,6 +47,19 @@ def on_one_worker(n):
     wanted = folded("10.1.0.1", 40000)
     addresses = [f"10.1.{i // 250}.{i % 250 + 1}" for i in range(n)]
     return [Client(address, wanted ^ folded(address, 0)) for address in addresses]
+
+
+def of_every_owner():
+    """
+    Ports, as many as it takes for every worker to own flows of one client with some of them.
+
+    The owner is the hash modulo 4 of a word, and that hash is linear: a bit of the word adds two
+    neighbouring bits of the key (16 bits, round about, not all alike). So the single bits add 01
+    somewhere and 10 somewhere, and either one adds 11 or two neighbours together do.
+    """
+    words = [0] + [1 << bit for bit in range(16)] + [1 << bit | 1 << (bit + 1) % 16
+                                                     for bit in range(16)]
+    return [40000 ^ word for word in words]
 
 
 SPREADS = pytest.mark.parametrize("clients", [evenly, on_one_worker])
@@ -65,7 +77,10 @@ def check_spread(result, clients):
 
 def test_case_D01_the_reply_lands_on_another_worker(gate):
     trace = Trace()
-    flows, questions = [Tcp(1024 + i) for i in range(64)], [Udp(2000 + i, src=f"10.1.7.{i + 1}") for i in range(64)]
+    ports = of_every_owner()
+    n = len(ports)
+    flows = [Tcp(port) for port in ports]
+    questions = [Udp(port, src="10.1.7.1") for port in ports]
     for i, (flow, question) in enumerate(zip(flows, questions)):
         flow.open_at(trace, 1 + i / 100)
         trace.outside(1 + i / 100, question.asked())
@@ -77,9 +92,9 @@ def test_case_D01_the_reply_lands_on_another_worker(gate):
 
     for name in ("web", "dns"):
         service = result.services[name]
-        assert service["admitted"] == 64
-        assert service["window"] == {"limit": 64, "used": 0, "peak": 64, "debt": 0}
-        assert service["outcomes"] == {"finished": 64, "reset": 0, "aborted": 0, "aged": 0}
+        assert service["admitted"] == n
+        assert service["window"] == {"limit": 64, "used": 0, "peak": n, "debt": 0}
+        assert service["outcomes"] == {"finished": n, "reset": 0, "aborted": 0, "aged": 0}
     assert "symmetrically" not in result.stderr  # one queue: nothing to spread
     # Each worker owns some; all but the first gets them, and sends them, through another.
     assert owners_at_work(result) == WORKERS
@@ -108,20 +123,26 @@ def test_case_D02_a_rate_is_the_same_on_any_number_of_workers(gate, clients):
 def test_case_D02_a_window_is_the_same_on_any_number_of_workers(gate, clients, limit):
     trace = Trace()
     flows = clients(300)
-    for i, flow in enumerate(flows):
-        trace.outside(1 + i / 1000, flow.syn)
-    for flow in flows[:limit // 2]:  # half of those who got in make room
-        trace.inside(2, flow.reset())
+    admitted = limit + limit // 2
+    for i, flow in enumerate(flows[:limit]):
+        flow.open_at(trace, 1 + i / 1000)
     for i, flow in enumerate(flows[limit:]):
-        trace.outside(3 + i / 1000, flow.syn)
+        trace.outside(1.1 + i / 1000, flow.syn)
+    for flow in flows[:limit // 2]:  # half of those who got in make room
+        trace.inside(2, flow.replied("RA"))
+    # When nobody is told the answer of before again, nor asks for the same work in vain.
+    for i, flow in enumerate(flows[limit:admitted]):
+        flow.open_at(trace, 12 + i / 1000)
+    for i, flow in enumerate(flows[admitted:]):
+        trace.outside(12.1 + i / 1000, flow.syn)
     result = gate([acme()], [web(window=limit)]).play(trace)
 
-    admitted = limit + limit // 2
     assert result.services["web"]["admitted"] == admitted
     assert result.services["web"]["refused"]["capacity"] == 600 - limit - admitted
     assert result.services["web"]["window"] == {"limit": limit, "used": limit, "peak": limit,
                                                 "debt": 0}
-    assert result.to_inside == [flow.syn for flow in flows[:admitted]]
+    assert result.to_inside == [frame for flow in flows[:admitted]
+                                for frame in (flow.syn, flow.ack)]
     check_spread(result, clients)
 
 
