@@ -161,6 +161,15 @@ void work_follow(struct burst *b, unsigned i, const struct flow_change *change)
         work_free_slot(w, flow, change->outcome);
 }
 
+/* How long the service has let its client wait. A connection may be open for long before it is
+ * asked anything; what is heard while a reply is owed is the request, then the service alone. */
+static uint64_t unanswered_ns(const struct worker *w, const struct flow *flow)
+{
+    if (flow->state != FLOW_OPENING && flow->unit == UNIT_CONNECTION)
+        return (w->burst.moment.age_ms - flow->heard_ms) * NS_PER_MS;
+    return flow_elapsed_ns(flow, w->burst.now_ns);
+}
+
 void work_look_after(struct worker *w, struct flow *flow)
 {
     uint64_t now_ns = w->burst.now_ns;
@@ -172,7 +181,7 @@ void work_look_after(struct worker *w, struct flow *flow)
     if (flow->held & FLOW_REPORTED || flow->service == FLOW_NO_SERVICE ||
         !(opening || (flow->flags & (FLOW_OWES | FLOW_HAS_SLOT)) == (FLOW_OWES | FLOW_HAS_SLOT)))
         return;
-    if (flow_elapsed_ns(flow, now_ns) >=
+    if (unanswered_ns(w, flow) >=
         (opening ? ANSWER_MS : w->facts[flow->service].response_ms) * NS_PER_MS)
         report_failure(w, flow);
 }
