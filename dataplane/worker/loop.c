@@ -23,10 +23,11 @@
 #define DRAIN_ROUNDS_MAX   4096
 #define DRAIN_QUIET_ROUNDS 64
 
-#define REPLAY_TICK_NS   1000000000ull
-#define REPLAY_WAIT_NS   1000000ull /* while anybody waits */
-#define NS_PER_MS        1000000ull
-#define REPLAY_TICKS_MAX 100000 /* more than a day of silence ages every flow anyhow */
+#define REPLAY_TICK_NS    1000000000ull
+#define REPLAY_WAIT_NS    1000000ull /* while slots are held or packets wait: */
+#define REPLAY_CLOSE_LOOK 100000     /* longer than packets wait, or an exchange's silence lasts */
+#define REPLAY_TICKS_MAX  200000     /* more than a day of silence ages every flow anyhow */
+#define NS_PER_MS         1000000ull
 
 static void set_time(struct worker *w, uint64_t now_ns)
 {
@@ -106,10 +107,11 @@ static unsigned poll_lanes(struct worker *w, uint64_t cycles)
 
 /* -- replay: see replay.h -- */
 
-/* How closely time is looked at: exchanges end and waiters age by the millisecond. */
-static uint64_t tick_ns(const struct worker *w)
+/* How closely time is looked at: exchanges end and waiters age by the millisecond. What is left
+ * after many of those ages by the second. */
+static uint64_t tick_ns(const struct worker *w, unsigned ticks)
 {
-    return w->slots || w->held ? REPLAY_WAIT_NS : REPLAY_TICK_NS;
+    return (w->slots || w->held) && ticks < REPLAY_CLOSE_LOOK ? REPLAY_WAIT_NS : REPLAY_TICK_NS;
 }
 
 /* Lets the time between two packets pass as a live worker would see it, second by second. */
@@ -117,8 +119,8 @@ static void pass_time(struct worker *w, uint64_t until_ns)
 {
     uint64_t now_ns = w->burst.now_ns ? w->burst.now_ns : until_ns;
 
-    for (unsigned i = 0; i < REPLAY_TICKS_MAX && until_ns > now_ns + tick_ns(w); i++) {
-        now_ns += tick_ns(w);
+    for (unsigned i = 0; i < REPLAY_TICKS_MAX && until_ns > now_ns + tick_ns(w, i); i++) {
+        now_ns += tick_ns(w, i);
         set_time(w, now_ns);
         tidy(w);
     }
