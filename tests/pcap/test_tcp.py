@@ -23,29 +23,6 @@ def outcomes(result, service="web"):
     return {name: n for name, n in result.services[service]["outcomes"].items() if n}
 
 
-def test_case_B01_a_repeated_syn_is_the_same_attempt(gate):
-    first, second = Tcp(40001), Tcp(40002)
-    trace = Trace()
-    for at in (1, 2, 4):
-        trace.outside(at, first.syn())
-    trace.inside(4.1, first.replied("SA"))
-    trace.outside(4.2, first.sent("A"))
-    trace.outside(4.3, second.syn())
-    trace.outside(4.4, first.sent("PA", b"GET"))
-    result = gate([acme()], [web("web", 1)]).play(trace)
-
-    service = result.services["web"]
-    assert service["attempts"] == 2
-    assert service["attempt_packets"] == 4
-    assert service["admitted"] == 1
-    assert service["refused"]["capacity"] == 1
-    assert (service["window"]["used"], service["window"]["peak"]) == (1, 1)
-    assert result.tenants["acme"]["attempt_packets"] == 4
-    assert result.to_inside.count(first.syn()) == 3
-    assert len(result.answers) == 1
-    assert result.passes() == {"attempt": 1, "flow": 5}
-
-
 def test_case_B01_a_repeated_syn_of_an_open_flow_takes_nothing(gate):
     flow = Tcp(40001)
     trace = Trace()
