@@ -42,8 +42,10 @@ static void run_admit(struct scene *scene, unsigned n)
         if (decision.verdict == VERDICT_ADMIT)
             admission_complete(
                 w->admission,
-                &(struct slot){.tenant = attempt->tenant, .service = attempt->service},
-                &(struct ending){.outcome = OUTCOME_FINISHED}, w->burst.now_ns);
+                &(struct slot){
+                    .tenant = attempt->tenant, .service = attempt->service, .held = decision.held},
+                &(struct ending){.outcome = OUTCOME_FINISHED, .client = attempt->client},
+                w->burst.now_ns);
     }
 }
 
@@ -90,5 +92,6 @@ const struct row row_refuse = {.name = "decision_refuse",
                                .decision = true,
                                .spent = true,
                                .tcp_flags = TCP_SYN,
+                               .prepare = scene_make_new,
                                .run = run_refuse,
                                .claimed = claimed_refuse};

@@ -2,6 +2,7 @@
 /*
  * The whole journey of a packet, from the receive burst to the transmit burst.
  */
+#include "dataplane/admission/state.h"
 #include "tools/bench/rows.h"
 #include "tools/bench/traffic.h"
 
@@ -50,9 +51,22 @@ static void run_journey(struct scene *scene, unsigned n)
     traffic_journey(scene, n, DIRECTION_IN);
 }
 
+/* What was refused before would be answered from memory. A flow that comes twice in a batch is. */
+static void forget_answers(struct scene *scene, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        answered_forget(scene->worker->admission->answered, scene->batch_attempts[i].flow);
+}
+
 static uint64_t claimed_known(const struct scene *scene)
 {
     return scene->worker->counters.forwarded[PASS_FLOW];
+}
+
+/* Passed while each flow's request held a slot. */
+static uint64_t claimed_exchange(const struct scene *scene)
+{
+    return scene->worker->slots == scene->plan.flows ? claimed_known(scene) : 0;
 }
 
 static uint64_t claimed_new(const struct scene *scene)
@@ -60,13 +74,14 @@ static uint64_t claimed_new(const struct scene *scene)
     return scene->worker->counters.forwarded[PASS_ATTEMPT];
 }
 
-/* Both refused by the rate and told so. */
+/* Refused by the rate, or that once more, and told so. */
 static uint64_t claimed_refused(const struct scene *scene)
 {
     const struct admission_service_counters *service =
         admission_service_counters(scene->worker->admission, 0);
+    uint64_t again = service->attempt_packets - service->attempts;
 
-    return RTE_MIN(scene->worker->counters.answered, service->refused[REASON_RATE]);
+    return RTE_MIN(scene->worker->counters.answered, service->refused[REASON_RATE] + again);
 }
 
 const struct row row_known = {.name = "known",
@@ -74,6 +89,14 @@ const struct row row_known = {.name = "known",
                               .set_up = open_flows,
                               .run = run_journey,
                               .claimed = claimed_known};
+/* More data of a request, whose slot was taken when it began: by the third packet of open_flows().
+ */
+const struct row row_known_exchange = {.name = "known_exchange",
+                                       .service = SCENE_EXCHANGE,
+                                       .tcp_flags = TCP_ACK,
+                                       .set_up = open_flows,
+                                       .run = run_journey,
+                                       .claimed = claimed_exchange};
 const struct row row_new = {.name = "new",
                             .newcomers = true,
                             .tcp_flags = TCP_SYN,
@@ -84,5 +107,6 @@ const struct row row_refused = {.name = "refused",
                                 .spent = true,
                                 .answered = true,
                                 .tcp_flags = TCP_SYN,
+                                .prepare = forget_answers,
                                 .run = run_journey,
                                 .claimed = claimed_refused};

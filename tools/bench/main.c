@@ -71,6 +71,7 @@ static int bench_case(struct bench *bench, const struct bench_case *wanted)
                                     .cpu = bench->options.cpu,
                                     .seed = bench->options.seed,
                                     .order = wanted->order,
+                                    .service = wanted->row->service,
                                     .spent = wanted->row->spent};
     struct scene *scene = scene_open(&plan, &bench->rings);
     int err;

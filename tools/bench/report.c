@@ -42,7 +42,7 @@ void report_head(const struct options *options, bool huge, const struct clock *c
     printf("# frames of %d bytes in bursts of %d; median of %" PRIu32 " runs of %" PRIu64
            " packets by turns with the base; seed %" PRIu64 "\n",
            FRAME_BYTES, BURST_MAX, options->runs, options->packets, options->seed);
-    printf("%-20s %9s %8s %-6s %9s %9s %9s %9s %7s %9s %9s %11s\n", "row", "flows", "tenants",
+    printf("%-22s %9s %8s %-6s %9s %9s %9s %9s %7s %9s %9s %11s\n", "row", "flows", "tenants",
            "order", "cycles", "ns", "base", "delta", "ratio", "min", "max", "per_second");
 }
 
@@ -69,7 +69,7 @@ void report_row(const struct options *options, const struct scene *scene, const 
             row->add_fields(scene, stdout);
         puts("}");
     } else {
-        printf("%-20s %9" PRIu32 " %8" PRIu32
+        printf("%-22s %9" PRIu32 " %8" PRIu32
                " %-6s %9.1f %9.1f %9.1f %9.1f %7.2f %9.1f %9.1f %11.0f\n",
                row->name, scene->plan.flows, scene->plan.tenants, order, result->cycles, ns,
                result->base_cycles, delta, ratio, result->min, result->max, per_second);

@@ -14,10 +14,11 @@ struct row {
     const char *name;
     uint8_t tcp_flags; /* of the packets; the base forwards the same ones */
     bool decision;     /* the decision alone, no packets; every flow has a tenant of its own */
-    bool newcomers;    /* each packet opens its flow: no flow twice, until all are forgotten */
-    bool spent;        /* the tenants' attempts are used up */
-    bool answered;     /* the packets come back out of the port they came from */
-    bool on_request;   /* measured only when it is named */
+    enum scene_service service;
+    bool newcomers;  /* each packet opens its flow: no flow twice, until all are forgotten */
+    bool spent;      /* the tenants' attempts are used up */
+    bool answered;   /* the packets come back out of the port they came from */
+    bool on_request; /* measured only when it is named */
     uint32_t eal_mib, eal_flow_bytes; /* of DPDK's memory, beside the buffers; for each flow */
     const void *shape;                /* for its own functions: scene->shape */
 
@@ -39,6 +40,10 @@ extern const struct row *const rows_all[]; /* NULL at the end */
 
 extern const struct row row_admit, row_charge, row_refuse; /* decisions.c */
 extern const struct row row_known, row_new, row_refused;   /* journeys.c */
+extern const struct row row_known_exchange;
+
+#define ROWS_FULL 5
+extern const struct row rows_full[ROWS_FULL]; /* full_decisions.c */
 
 #define ROWS_LOOKUPS 11
 #define ROWS_LEASES  20

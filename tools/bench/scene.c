@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataplane/admission/occupancy.h"
 #include "dataplane/worker/memory.h"
 #include "dataplane/worker/steps.h"
 #include "tools/bench/frames.h"
@@ -14,6 +15,7 @@
 #define AMPLE      1000000000u /* a second; what is spent never shows */
 #define AMPLE_BITS 400000000000ull
 #define DAY_S      86400
+#define MS         1000000ull
 
 /* Twice the flows: at this load every key finds a place (dataplane/flow/flow.h). */
 static uint32_t table_size(uint32_t flows)
@@ -29,7 +31,8 @@ static struct quota_rate ample(void)
 }
 
 /* Every quota is limited, so that every one is looked at. */
-static void describe_tenant(struct policy_tenant *tenant, uint32_t id, bool spent)
+static void describe_tenant(struct policy_tenant *tenant, uint32_t id,
+                            const struct scene_plan *plan)
 {
     *tenant = (struct policy_tenant){.attempts = ample(),
                                      .packets = ample(),
@@ -38,9 +41,29 @@ static void describe_tenant(struct policy_tenant *tenant, uint32_t id, bool spen
                                      .milli_erlangs = POLICY_ERLANGS_UNLIMITED,
                                      .id = id,
                                      .class = CLASS_NORMAL};
-    if (spent)
+    if (plan->service == SCENE_GUARDED)
+        tenant->milli_erlangs = OCCUPANCY_RATE_MAX;
+    if (plan->spent)
         tenant->attempts = (struct quota_rate){.amount = 1, .burst = 0, .period_s = DAY_S};
     snprintf(tenant->name, sizeof(tenant->name), "t%u", id);
+}
+
+/* Each share borrows all that it uses: so its place is the dearest to look for. */
+static void guard_service(struct policy_service *service, struct policy_share *shares,
+                          const struct scene_plan *plan)
+{
+    service->window = SCENE_SLOTS;
+    service->connections = SCENE_SLOTS;
+    service->capacity = ample();
+    service->deadline_ns = 1000 * MS;
+    service->wait = (struct policy_wait){SCENE_PLACES, 1000 * MS, ORDER_ADAPTIVE};
+    service->shed.ceiling_ppm = POLICY_PPM;
+    service->breaker = (struct policy_breaker){
+        .failures = 5, .open_ns = 1000 * MS, .open_max_ns = 60000 * MS, .response_ns = 1000 * MS};
+    service->shares = shares;
+    service->n_shares = RTE_MIN(plan->tenants, SCENE_SHARES);
+    for (uint32_t i = 0; i < service->n_shares; i++)
+        shares[i] = (struct policy_share){.tenant = i, .ceiling = SCENE_SLOTS, .weight = 1};
 }
 
 static struct policy *create_policy(const struct scene_plan *plan)
@@ -48,6 +71,7 @@ static struct policy *create_policy(const struct scene_plan *plan)
     struct address address = frame_service();
     struct policy_ports ports = {FRAME_SERVICE_PORT, FRAME_SERVICE_PORT};
     struct policy_service service = policy_service_unlimited();
+    struct policy_share shares[SCENE_SHARES];
     struct policy_spec spec = {.services = &service,
                                .n_tenants = plan->tenants,
                                .n_services = 1,
@@ -60,11 +84,15 @@ static struct policy *create_policy(const struct scene_plan *plan)
     service.refusal = REFUSAL_RST;
     service.refuse_rate = ample();
     snprintf(service.name, sizeof(service.name), "service");
+    if (plan->service == SCENE_EXCHANGE)
+        service.unit = UNIT_EXCHANGE;
+    if (plan->service == SCENE_GUARDED)
+        guard_service(&service, shares, plan);
     spec.tenants = calloc(plan->tenants, sizeof(*spec.tenants));
     spec.prefixes = calloc(plan->tenants, sizeof(*spec.prefixes));
     if (spec.tenants && spec.prefixes) {
         for (uint32_t i = 0; i < plan->tenants; i++) {
-            describe_tenant(&spec.tenants[i], i, plan->spent);
+            describe_tenant(&spec.tenants[i], i, plan);
             spec.prefixes[i] = (struct policy_prefix){frame_prefix(i), FRAME_PREFIX_BITS, i};
         }
         policy_create(&spec, &policy);
@@ -90,6 +118,8 @@ static bool create_tables(struct scene *scene, const struct admission_size *ids)
     if (!scene->worker || !scene->shared_memory || !scene->admission_memory || !scene->flow_memory)
         return false;
     /* Until it is written all of it is one page of zeros, which no lookup would miss in a cache. */
+    memset(scene->shared_memory, 0, scene->shared_bytes);
+    memset(scene->admission_memory, 0, scene->admission_bytes);
     memset(scene->flow_memory, 0, scene->flow_bytes);
     return true;
 }
@@ -110,6 +140,8 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
 
     for (unsigned i = 0; i < 4; i++)
         seed[i] = random_next(&state);
+    for (unsigned i = 0; i < RTE_DIM(scene->client_seed.words); i++)
+        scene->client_seed.words[i] = random_next(&state);
     struct admission_shared *shared = admission_shared_init(scene->shared_memory, ids);
 
     w->admission = admission_init(scene->admission_memory, shared, 0);
@@ -117,6 +149,8 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
     w->all_lanes = scene->lanes;
     w->outlets = scene->outlets;
     w->n_ports = DIRECTION_MAX;
+    w->facts = &scene->facts;
+    w->client_seed = &scene->client_seed;
     w->n_workers = 1;
     w->timeouts = &scene->timeouts;
     w->burst.worker = w;
@@ -125,6 +159,7 @@ static void start_worker(struct scene *scene, const struct admission_size *ids)
     w->burst.moment = flow_moment(flow_table_tick(w->flows, START_NS), START_NS);
     admission_shared_adopt(shared, scene->policy, START_NS);
     admission_adopt(w->admission, scene->policy, START_NS);
+    scene->facts.unit = (uint8_t)policy_service(scene->policy, 0)->unit;
     set_lane(scene, DIRECTION_IN, &scene->rings->outside);
     set_lane(scene, DIRECTION_OUT, &scene->rings->inside);
 }
@@ -165,13 +200,31 @@ bool scene_arrange(struct scene *scene)
 
 void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes)
 {
+    const struct scene_plan *plan = &scene->plan;
+
     for (unsigned i = 0; i < n; i++) {
-        uint32_t flow = scene->order[scene->at];
+        uint32_t flow = scene->order[scene->at], tenant = flow % plan->tenants;
+        struct flow_key key = frame_flow_key(flow, plan->tenants);
 
         scene->batch_flows[i] = flow;
         scene->batch_attempts[i] = (struct attempt){
-            .tenant = flow % scene->plan.tenants, .service = 0, .ip_bytes = ip_bytes};
+            .tenant = tenant,
+            .service = 0,
+            .ip_bytes = ip_bytes,
+            .flags = ATTEMPT_SYN,
+            .share = (uint8_t)policy_share_of(scene->policy, 0, tenant),
+            .client = client_hash(&scene->client_seed, &key.outside),
+            .flow = flow_hash(scene->worker->flows, &key),
+        };
         scene->at = scene->at + 1 < scene->visits ? scene->at + 1 : 0;
+    }
+}
+
+void scene_make_new(struct scene *scene, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        scene->batch_attempts[i].client = random_next(&scene->newcomers);
+        scene->batch_attempts[i].flow = random_next(&scene->newcomers);
     }
 }
 
@@ -194,12 +247,19 @@ void scene_forget_flows(struct scene *scene)
 
 struct scene *scene_open(const struct scene_plan *plan, struct rings *rings)
 {
-    const struct admission_size ids = {.n_tenants = plan->tenants, .n_services = 1, .n_workers = 1};
+    const uint32_t flows_max = table_size(plan->flows);
+    const struct admission_size ids = {.n_tenants = plan->tenants,
+                                       .n_services = 1,
+                                       .n_workers = 1,
+                                       .n_waiters = SCENE_PLACES,
+                                       .n_answered = flows_max + 1,
+                                       .n_demand = flows_max};
     struct scene *scene = calloc(1, sizeof(*scene));
 
     if (!scene)
         return NULL;
     scene->plan = *plan;
+    scene->newcomers = ~plan->seed;
     scene->rings = rings;
     scene->order = order_create(plan->flows);
     scene->visits = plan->flows;

@@ -11,12 +11,25 @@
 #include "tools/bench/order.h"
 #include "tools/bench/rings.h"
 
+/* What the one service is, and its tenants. */
+enum scene_service {
+    SCENE_PLAIN,    /* tenants have quotas; nothing else has limits */
+    SCENE_EXCHANGE, /* the same, and a slot is held for a request, not for a connection */
+    SCENE_GUARDED,  /* everything there is to ask before a slot, none of it near its limit */
+};
+
+/* Of SCENE_GUARDED. */
+#define SCENE_SLOTS  1000u
+#define SCENE_PLACES 1000u
+#define SCENE_SHARES 3u
+
 struct scene_plan {
     uint32_t flows;
     uint32_t tenants;
     uint32_t cpu;
     uint64_t seed;
     enum order order;
+    enum scene_service service;
     bool spent; /* no tenant has an attempt left, or gets one while we measure */
 };
 
@@ -27,13 +40,16 @@ struct scene {
     struct lane lanes[DIRECTION_MAX];
     struct outlet outlets[DIRECTION_MAX]; /* one for each side's port */
     struct flow_timeouts timeouts;
+    struct service_facts facts;
+    struct client_seed client_seed;
     struct policy *policy;
     uint32_t *order; /* of visits: numbers of flows */
     uint32_t visits; /* in it */
     uint32_t at;     /* the next one */
     uint32_t batch_flows[RINGS_BATCH];
     struct attempt batch_attempts[RINGS_BATCH];
-    uint64_t admitted; /* decisions made without a packet, by verdict */
+    uint64_t newcomers; /* where the clients of scene_make_new() are drawn from */
+    uint64_t admitted;  /* decisions made without a packet, by verdict */
     uint64_t refused;
     uint64_t swapped;  /* packets that went through the base forwarder */
     const void *shape; /* the row's parameters, */
@@ -55,6 +71,10 @@ bool scene_arrange(struct scene *scene);
 
 /* Fills batch_flows with the next `n` visits, batch_attempts with an attempt of each. */
 void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes);
+
+/* Makes the batch's attempts those of clients that never asked before: whoever was refused is
+ * remembered, by his flow and by himself. */
+void scene_make_new(struct scene *scene, unsigned n);
 
 /* Lets a microsecond pass: 32 packets in it make 32 Mpps, more than any quota of a scene notices.
  */

@@ -10,7 +10,9 @@ import re
 import subprocess
 import sys
 
-ROWS = ["decision_charge", "decision_admit", "decision_refuse", "known", "new", "refused"]
+ROWS = ["decision_charge", "decision_admit", "decision_refuse", "decision_full_admit",
+        "decision_full_wait", "decision_full_shed", "decision_full_capacity",
+        "decision_full_repeat", "known", "known_exchange", "new", "refused"]
 ON_REQUEST = ["lookup_" + name for name in (
     "tenant", "tenant_fib", "tenant_fib512", "tenant_lpm", "mixed", "mixed_fib", "mixed_fib512",
     "mixed_lpm", "v6", "v6_fib6", "v6_fib6_512", "flow", "flow_rte_hash", "flow_jhash")]
@@ -55,7 +57,7 @@ def check_line(line, row, flows, tenants, order):
     values = json.loads(line)
     assert list(values) == KEYS + more_keys(row), line
     fixed = {"row": row, "ports": 2, "flows": flows, "tenants": tenants, "order": order,
-             "forwards": row in ("known", "new", "refused"), "runs": RUNS, "packets": PACKETS}
+             "forwards": row in ("known", "known_exchange", "new", "refused"), "runs": RUNS, "packets": PACKETS}
     assert {key: values[key] for key in fixed} == fixed, line
     assert 0 < values["min"] <= values["cycles"] <= values["max"], line
     assert 0 < values["base_min"] <= values["base_cycles"] <= values["base_max"], line
