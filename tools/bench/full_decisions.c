@@ -63,9 +63,17 @@ static void fill(struct window *window, uint32_t n)
         window_force(window);
 }
 
-static bool fill_all(struct scene *scene)
+/* What is guaranteed to the shares they have, so that none of it is missing. */
+static void fill_window(struct scene *scene)
 {
     fill(&shared_of(scene)->window, SCENE_SLOTS);
+    for (unsigned share = 1; share <= SCENE_SHARES; share++)
+        fill(&shared_of(scene)->shares[share], SCENE_GUARANTEED);
+}
+
+static bool fill_all(struct scene *scene)
+{
+    fill_window(scene);
     fill(&shared_of(scene)->waiting, SCENE_PLACES);
     return true;
 }
@@ -117,7 +125,7 @@ static uint64_t claimed_admit(const struct scene *scene)
 static bool fill_slots(struct scene *scene)
 {
     scene->own = calloc(1, sizeof(struct released));
-    fill(&shared_of(scene)->window, SCENE_SLOTS);
+    fill_window(scene);
     return scene->own;
 }
 

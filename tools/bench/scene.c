@@ -48,7 +48,7 @@ static void describe_tenant(struct policy_tenant *tenant, uint32_t id,
     snprintf(tenant->name, sizeof(tenant->name), "t%u", id);
 }
 
-/* Each share borrows all that it uses: so its place is the dearest to look for. */
+/* Who has no share of his own borrows, and looks what the shares still miss. */
 static void guard_service(struct policy_service *service, struct policy_share *shares,
                           const struct scene_plan *plan)
 {
@@ -63,7 +63,8 @@ static void guard_service(struct policy_service *service, struct policy_share *s
     service->shares = shares;
     service->n_shares = RTE_MIN(plan->tenants, SCENE_SHARES);
     for (uint32_t i = 0; i < service->n_shares; i++)
-        shares[i] = (struct policy_share){.tenant = i, .ceiling = SCENE_SLOTS, .weight = 1};
+        shares[i] = (struct policy_share){
+            .tenant = i, .guaranteed = SCENE_GUARANTEED, .ceiling = SCENE_SLOTS, .weight = 1};
 }
 
 static struct policy *create_policy(const struct scene_plan *plan)

@@ -19,9 +19,10 @@ enum scene_service {
 };
 
 /* Of SCENE_GUARDED. */
-#define SCENE_SLOTS  1000u
-#define SCENE_PLACES 1000u
-#define SCENE_SHARES 3u
+#define SCENE_SLOTS      1000u
+#define SCENE_PLACES     1000u
+#define SCENE_SHARES     3u
+#define SCENE_GUARANTEED 10u /* slots, to each share */
 
 struct scene_plan {
     uint32_t flows;
