@@ -73,10 +73,10 @@ enum flow_effect {
 #define FLOW_EVENT_REPLY_FAILED 0x04 /* the service's RST: to a SYN, or before a byte it owed */
 
 struct flow_change {
-    uint8_t effect;  /* enum flow_effect */
-    uint8_t outcome; /* enum outcome */
-    uint8_t events;  /* FLOW_EVENT_* */
-};
+    uint8_t effect;            /* enum flow_effect */
+    uint8_t outcome;           /* enum outcome */
+    uint8_t events;            /* FLOW_EVENT_* */
+} __attribute__((aligned(4))); /* travels in one register, and is compared at once */
 
 /* Key of a TCP or UDP packet that travels in `direction`. */
 static inline struct flow_key flow_key_of(const struct packet *packet, enum direction direction)

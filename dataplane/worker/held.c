@@ -82,7 +82,7 @@ static void begin(struct burst *b, unsigned i, const struct released *released)
     change = flow_advance(flow, &b->packets[i], DIRECTION_IN, b->moment);
     flow->began = flow_time(b->now_ns - released->waited_ns);
     work_hold_slot(w, flow, released->decision.held);
-    work_follow(b, i, &change);
+    work_follow(b, i, change);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
 }
 

@@ -46,7 +46,7 @@ void step_pass_known(struct burst *b, unsigned i)
     }
     change = flow_advance(flow, packet, direction, b->moment);
     if (change.effect | change.events | (flow->held & SLOT_OPENING))
-        work_follow(b, i, &change);
+        work_follow(b, i, change);
     if ((flow->flags & FLOW_REPLIES) && !(flow->marks & FLOW_IS_TIMED))
         silences_watch(w, flow);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);

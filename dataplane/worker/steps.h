@@ -71,7 +71,7 @@ void work_leave(struct worker *w, struct flow *flow, enum outcome outcome);
  * further on in the burst. */
 void work_close(struct worker *w, struct flow *flow);
 /* What a packet has shown of the work: answers, first bytes, ends. */
-void work_follow(struct burst *b, unsigned i, const struct flow_change *change);
+void work_follow(struct burst *b, unsigned i, struct flow_change change);
 /* Overdue answers, at a visit of the sweep. */
 void work_look_after(struct worker *w, struct flow *flow);
 

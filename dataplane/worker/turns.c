@@ -76,7 +76,7 @@ static void pass(struct burst *b, unsigned i, uint8_t held)
     struct flow_change change = flow_advance(flow, &b->packets[i], DIRECTION_IN, b->moment);
 
     work_hold_slot(b->worker, flow, held);
-    work_follow(b, i, &change);
+    work_follow(b, i, change);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
 }
 

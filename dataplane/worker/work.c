@@ -135,7 +135,7 @@ static void reopen(struct burst *b, unsigned i, enum outcome outcome)
     work_hold_slot(w, flow, slot.held);
 }
 
-void work_follow(struct burst *b, unsigned i, const struct flow_change *change)
+void work_follow(struct burst *b, unsigned i, struct flow_change change)
 {
     struct worker *w = b->worker;
     struct flow *flow = b->queries[i].flow;
@@ -145,20 +145,20 @@ void work_follow(struct burst *b, unsigned i, const struct flow_change *change)
         admission_confirmed(w->admission, &slot);
         flow->held = slot.held;
     }
-    if (change->events & FLOW_EVENT_ANSWERED)
+    if (change.events & FLOW_EVENT_ANSWERED)
         admission_connected(w->admission, &slot, flow_elapsed_ns(flow, b->now_ns));
-    if (change->events & FLOW_EVENT_FIRST_BYTE)
+    if (change.events & FLOW_EVENT_FIRST_BYTE)
         note_first_byte(b, i);
-    if (change->events & FLOW_EVENT_REPLY_FAILED)
+    if (change.events & FLOW_EVENT_REPLY_FAILED)
         report_failure(w, flow);
-    if (change->effect == FLOW_EFFECT_REPEAT)
+    if (change.effect == FLOW_EFFECT_REPEAT)
         admission_repeat(w->admission, &slot);
-    else if (change->effect == FLOW_EFFECT_REOPENED)
-        reopen(b, i, change->outcome);
-    else if (change->effect == FLOW_EFFECT_ENDED && flow->state == FLOW_CLOSED)
-        work_leave(w, flow, change->outcome);
-    else if (change->effect == FLOW_EFFECT_ENDED)
-        work_free_slot(w, flow, change->outcome);
+    else if (change.effect == FLOW_EFFECT_REOPENED)
+        reopen(b, i, change.outcome);
+    else if (change.effect == FLOW_EFFECT_ENDED && flow->state == FLOW_CLOSED)
+        work_leave(w, flow, change.outcome);
+    else if (change.effect == FLOW_EFFECT_ENDED)
+        work_free_slot(w, flow, change.outcome);
 }
 
 /* How long the service has let its client wait. A connection may be open for long before it is
