@@ -32,11 +32,11 @@ static void queue_held(struct admission *adm, uint32_t holder)
     adm->last_held = holder;
 }
 
-void admission_note_tenant(struct admission *adm, uint32_t tenant)
+void admission_queue_tenant(struct admission *adm, uint32_t tenant)
 {
     struct tenant_state *t = &adm->tenants[tenant];
 
-    if (t->held || !tenant_holds(t))
+    if (!tenant_holds(t))
         return;
     t->held = true;
     queue_held(adm, tenant);

@@ -4,8 +4,8 @@
  */
 #include "dataplane/admission/state.h"
 
-enum reason quotas_take_packet(struct tenant_state *t, uint32_t ip_bytes, uint32_t generation,
-                               uint64_t now_ns)
+static inline enum reason take_packet(struct tenant_state *t, uint32_t ip_bytes,
+                                      uint32_t generation, uint64_t now_ns)
 {
     if (!lease_take(&t->packets, t->packets_pool, 1, generation, now_ns))
         return REASON_PACKETS;
@@ -15,8 +15,8 @@ enum reason quotas_take_packet(struct tenant_state *t, uint32_t ip_bytes, uint32
     return REASON_BITS;
 }
 
-static enum reason take(struct tenant_state *t, uint32_t ip_bytes, uint32_t generation,
-                        uint64_t now_ns)
+static inline enum reason take(struct tenant_state *t, uint32_t ip_bytes, uint32_t generation,
+                               uint64_t now_ns)
 {
     enum reason reason;
 
@@ -24,7 +24,7 @@ static enum reason take(struct tenant_state *t, uint32_t ip_bytes, uint32_t gene
         return REASON_RATE;
     if (!t->metered)
         return REASON_NONE;
-    reason = quotas_take_packet(t, ip_bytes, generation, now_ns);
+    reason = take_packet(t, ip_bytes, generation, now_ns);
     if (reason != REASON_NONE)
         lease_untake(&t->attempts, t->attempts_pool, 1);
     return reason;
@@ -62,7 +62,7 @@ struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_
     enum reason reason = REASON_NONE;
 
     if (t->metered) {
-        reason = quotas_take_packet(t, ip_bytes, admission_generation(adm), now_ns);
+        reason = take_packet(t, ip_bytes, admission_generation(adm), now_ns);
         admission_note_tenant(adm, tenant);
     }
     if (reason == REASON_NONE) {

@@ -168,7 +168,12 @@ static inline void tenant_count_packet(struct tenant_state *t, enum direction di
 bool limits_breaker(const struct policy_breaker *breaker, struct breaker_rules *rules);
 
 /* leases.c: remembers who holds leases, so that admission_tidy() finds it. */
-void admission_note_tenant(struct admission *adm, uint32_t tenant);
+void admission_queue_tenant(struct admission *adm, uint32_t tenant);
+static inline void admission_note_tenant(struct admission *adm, uint32_t tenant)
+{
+    if (!adm->tenants[tenant].held)
+        admission_queue_tenant(adm, tenant);
+}
 void admission_note_service(struct admission *adm, uint32_t service);
 
 /* slots.c: a slot in the windows of tenant, share and service, or in none of them. */
@@ -188,7 +193,5 @@ void waiting_reclaim(struct admission *dead, uint32_t service);
 /* quotas.c: of an attempt; all or none. Without `ip_bytes` only the attempt itself goes back. */
 enum reason quotas_take(struct admission *adm, const struct attempt *attempt, uint64_t now_ns);
 void quotas_give_back(struct admission *adm, uint32_t tenant, uint32_t ip_bytes);
-enum reason quotas_take_packet(struct tenant_state *t, uint32_t ip_bytes, uint32_t generation,
-                               uint64_t now_ns);
 
 #endif
