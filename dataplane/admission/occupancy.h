@@ -18,11 +18,11 @@
  *   above any room.
  *
  * Shared by all workers: atomics, nothing waits. Attempts only read; a completion costs one atomic
- * for the time that has passed (whoever wins it) and one for the debit. A worker that reads between
- * those of another sees less than there is, never more. Times are monotonic ns; one before
- * `last_ns` earns nothing. As with a pool (lease.h), clocks that differ by e may add rate * e to
- * the bound; a worker that is held up inside a call works with an old time. `unlimited` (nobody
- * asks) and 0 (all is refused) are the caller's business.
+ * for the time that has passed (whoever wins it) and one for what that earned and the debit. A
+ * worker that reads between those of another sees less than there is, never more. Times are
+ * monotonic ns; one before `last_ns` earns nothing. As with a pool (lease.h), clocks that differ by
+ * e may add rate * e to the bound; a worker that is held up inside a call works with an old time.
+ * `unlimited` (nobody asks) and 0 (all is refused) are the caller's business.
  */
 #ifndef SLUICE_ADMISSION_OCCUPANCY_H
 #define SLUICE_ADMISSION_OCCUPANCY_H
@@ -74,35 +74,43 @@ static inline int64_t occupancy_earned(uint32_t rate, uint64_t last_ns, uint64_t
     return (int64_t)earned;
 }
 
-/* Adds to the level, or takes from it, and keeps it within what the rate allows. */
-static inline void occupancy_add(struct occupancy *o, uint32_t rate, int64_t amount)
+/* Within what the rate allows. */
+static inline int64_t occupancy_within(uint32_t rate, int64_t level)
 {
-    int64_t least = occupancy_least(rate), most = occupancy_most(rate), sum;
-    int64_t level = __atomic_load_n(&o->level, __ATOMIC_RELAXED);
+    int64_t least = occupancy_least(rate), most = occupancy_most(rate);
+
+    return level < least ? least : level > most ? most : level;
+}
+
+/* Adds what was earned to the level, if anything was, and then takes from it. */
+static inline void occupancy_book(struct occupancy *o, uint32_t rate, int64_t earned, int64_t spent)
+{
+    int64_t level = __atomic_load_n(&o->level, __ATOMIC_RELAXED), sum;
 
     do {
-        sum = level + amount;
-        sum = sum < least ? least : sum > most ? most : sum;
+        sum = earned ? occupancy_within(rate, level + earned) : level;
+        sum = occupancy_within(rate, sum - spent);
     } while (!__atomic_compare_exchange_n(&o->level, &level, sum, true, __ATOMIC_ACQ_REL,
                                           __ATOMIC_RELAXED));
 }
 
-/* Adds what time has earned. One worker wins each span of time; the others do not wait for it. */
-static inline void occupancy_refill(struct occupancy *o, uint32_t rate, uint64_t now_ns)
+/* What time has earned, for the caller to book. One worker wins each span of time; the others do
+ * not wait for it. */
+static inline int64_t occupancy_win(struct occupancy *o, uint32_t rate, uint64_t now_ns)
 {
     uint64_t last_ns = __atomic_load_n(&o->last_ns, __ATOMIC_ACQUIRE);
     int64_t earned;
 
     if (now_ns <= last_ns)
-        return;
+        return 0;
     /* The room is that before the span is won: what a full bucket could not hold is not found again
      * by a winner that is held up here while others debit. */
     earned = occupancy_earned(rate, last_ns, now_ns,
                               occupancy_most(rate) - __atomic_load_n(&o->level, __ATOMIC_ACQUIRE));
-    if (__atomic_compare_exchange_n(&o->last_ns, &last_ns, now_ns, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED) &&
-        earned > 0)
-        occupancy_add(o, rate, earned);
+    return __atomic_compare_exchange_n(&o->last_ns, &last_ns, now_ns, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED)
+               ? earned
+               : 0;
 }
 
 /* A new name's starts full. Control thread, as the next. */
@@ -118,8 +126,8 @@ static inline void occupancy_set(struct occupancy *o, uint32_t rate, uint64_t no
 static inline void occupancy_change(struct occupancy *o, uint32_t from, uint32_t to,
                                     uint64_t now_ns)
 {
-    occupancy_refill(o, from, now_ns);
-    occupancy_add(o, to, 0);
+    occupancy_book(o, from, occupancy_win(o, from, now_ns), 0);
+    occupancy_book(o, to, 0, 0);
 }
 
 /* Slot-ps at `now_ns`, changing nothing. The level is read before the time it belongs to: in
@@ -144,8 +152,8 @@ static inline void occupancy_debit(struct occupancy *o, uint32_t rate, uint64_t 
 {
     if (held_ns > OCCUPANCY_HELD_MAX_NS)
         held_ns = OCCUPANCY_HELD_MAX_NS;
-    occupancy_refill(o, rate, now_ns);
-    occupancy_add(o, rate, -(int64_t)(held_ns * OCCUPANCY_PS_PER_NS));
+    occupancy_book(o, rate, occupancy_win(o, rate, now_ns),
+                   (int64_t)(held_ns * OCCUPANCY_PS_PER_NS));
 }
 
 /* Slot-milliseconds, for listings; below zero: owed. */
