@@ -48,13 +48,14 @@ static enum ledger_end end_of(const struct ending *ending, uint64_t deadline_ns)
 static void note_latency(struct service_state *s, const struct ending *ending, enum ledger_end end)
 {
     uint64_t deadline_ns = s->rules.deadline_ns;
+    uint32_t latency = histogram_index(ending->latency_ns);
 
     if (ending->outcome == OUTCOME_FINISHED) {
-        histogram_add(&s->reply, ending->latency_ns);
+        histogram_bump(&s->reply, latency);
         histogram_add(&s->held_for, ending->held_ns);
     }
     if (end == LEDGER_USEFUL || !deadline_ns)
-        histogram_add(&s->effective, ending->latency_ns);
+        histogram_bump(&s->effective, latency);
     else
         histogram_add(&s->effective, deadline_ns);
 }
