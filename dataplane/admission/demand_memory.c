@@ -3,6 +3,7 @@
 
 #define TICK_SHIFT 20
 #define TAG_BITS   24
+#define TAG_MASK   ((1u << TAG_BITS) - 1)
 #define TRIES      8 /* a worker that lost so many races for a way gives up */
 
 _Static_assert(1ull << TICK_SHIFT == DEMAND_TICK_NS, "ticks are a shift");
@@ -32,9 +33,15 @@ struct demand_memory *demand_init(void *memory, uint32_t lines)
     return demand;
 }
 
+/* The line's number comes from the low bits of the hash, the tag from the high ones. */
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> (64 - TAG_BITS));
+}
+
 static uint64_t word_of(uint64_t hash, uint64_t now_ns)
 {
-    return ((now_ns >> TICK_SHIFT) + 1) << TAG_BITS | hash >> (64 - TAG_BITS);
+    return ((now_ns >> TICK_SHIFT) + 1) << TAG_BITS | tag_of(hash);
 }
 
 static uint64_t first_ns_of(uint64_t word)
@@ -42,10 +49,9 @@ static uint64_t first_ns_of(uint64_t word)
     return ((word >> TAG_BITS) - 1) << TICK_SHIFT;
 }
 
-/* The line's number comes from the low bits of the hash, the tag from the high ones. */
-static bool is_of(uint64_t word, uint64_t hash)
+static bool is_of(uint64_t word, uint32_t tag)
 {
-    return word != 0 && ((word ^ hash >> (64 - TAG_BITS)) & ((1u << TAG_BITS) - 1)) == 0;
+    return word != 0 && ((uint32_t)word & TAG_MASK) == tag;
 }
 
 static bool is_live(uint64_t word, uint64_t within_ns, uint64_t now_ns)
@@ -60,17 +66,35 @@ void demand_prefetch(const struct demand_memory *memory, uint64_t hash)
     __builtin_prefetch(&memory->lines[hash & memory->line_mask], 1);
 }
 
+static uint32_t word_tag(const struct line *line, unsigned way)
+{
+    return (uint32_t)__atomic_load_n(&line->words[way], __ATOMIC_RELAXED) & TAG_MASK;
+}
+
+/* Most work is in no way of its line, and to see that is all that most questions cost. */
+static bool may_know(const struct line *line, uint32_t tag)
+{
+    for (unsigned i = 0; i < DEMAND_WAYS; i += 4)
+        if (word_tag(line, i) == tag || word_tag(line, i + 1) == tag ||
+            word_tag(line, i + 2) == tag || word_tag(line, i + 3) == tag)
+            return true;
+    return false;
+}
+
 bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t within_ns,
                  uint64_t now_ns, uint64_t *first_ns)
 {
     const struct line *line = &memory->lines[hash & memory->line_mask];
     uint64_t first = UINT64_MAX;
+    uint32_t tag = tag_of(hash);
 
+    if (!may_know(line, tag))
+        return false;
     /* Workers that noted it at the same moment may have put it in two ways. */
     for (unsigned i = 0; i < DEMAND_WAYS; i++) {
         uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
 
-        if (is_of(word, hash) && is_live(word, within_ns, now_ns) && word < first)
+        if (is_of(word, tag) && is_live(word, within_ns, now_ns) && word < first)
             first = word;
     }
     if (first == UINT64_MAX)
@@ -82,6 +106,7 @@ bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t wit
 void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns, uint64_t now_ns)
 {
     struct line *line = &memory->lines[hash & memory->line_mask];
+    uint32_t tag = tag_of(hash);
 
     for (unsigned try = 0; try < TRIES; try++) {
         uint64_t *way = line->words, oldest = UINT64_MAX;
@@ -89,7 +114,7 @@ void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns
         for (unsigned i = 0; i < DEMAND_WAYS; i++) {
             uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
 
-            if (is_of(word, hash)) {
+            if (is_of(word, tag)) {
                 if (is_live(word, within_ns, now_ns))
                     return;
                 oldest = word; /* its own, of work given up: no other need go for it */
@@ -110,12 +135,15 @@ void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns
 void demand_forget(struct demand_memory *memory, uint64_t hash)
 {
     struct line *line = &memory->lines[hash & memory->line_mask];
+    uint32_t tag = tag_of(hash);
 
+    if (!may_know(line, tag))
+        return;
     for (unsigned i = 0; i < DEMAND_WAYS; i++) {
         uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
 
         /* Where another worker has put something else meanwhile, that stays. */
-        if (is_of(word, hash))
+        if (is_of(word, tag))
             __atomic_compare_exchange_n(&line->words[i], &word, 0, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED);
     }
