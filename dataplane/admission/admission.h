@@ -99,14 +99,14 @@ struct ending {
 
 /* Counters have one writer, the worker; anyone may read them (relaxed 64-bit loads). */
 struct admission_tenant_counters {
-    /* What most packets touch: one cache line. */
+    /* What most packets and attempts touch: one cache line. */
     uint64_t packets[DIRECTION_MAX], bytes[DIRECTION_MAX]; /* forwarded; bytes by IP length */
     uint64_t attempts;                                     /* tries */
     uint64_t attempt_packets; /* packets that carried them, retransmissions included */
     uint64_t admitted;
-    uint64_t adopted;   /* flows found mid-way, slot taken on debt */
     uint64_t offered;   /* pieces of work: tries that are no retry, an estimate (demand_memory.h),
                            and no health check */
+    uint64_t adopted;   /* flows found mid-way, slot taken on debt */
     uint64_t waited;    /* that had to wait before they were admitted or refused, */
     uint64_t cancelled; /* or left */
     uint64_t ended[LEDGER_MAX];           /* what became of the admitted */

@@ -29,7 +29,7 @@ struct offer {
 
 /* -- cheap ones, which take nothing -- */
 
-static void find_first_try(struct admission *adm, struct offer *o)
+static inline void find_first_try(struct admission *adm, struct offer *o)
 {
     const struct attempt *a = o->attempt;
 
@@ -186,7 +186,7 @@ static bool opens_slot(const struct offer *o)
     return o->service->rules.opens && o->attempt->flags & ATTEMPT_SYN;
 }
 
-static enum reason take_free_slot(struct admission *adm, struct offer *o)
+static inline enum reason take_free_slot(struct admission *adm, struct offer *o)
 {
     const struct attempt *a = o->attempt;
     const struct slot_wish wish = {
@@ -201,26 +201,25 @@ static enum reason take_free_slot(struct admission *adm, struct offer *o)
 
     if (reason == REASON_NONE && a->kind == ATTEMPT_FIRST)
         o->held |= a->held & SLOT_TRIAL; /* its reply is what the trial is for */
-    if (reason == REASON_NONE && o->service->rules.order == ORDER_ADAPTIVE)
-        wait_sojourn_note(&o->service->sojourn, 0, o->now_ns);
     return reason;
 }
 
 static enum reason take_slot(struct admission *adm, struct offer *o)
 {
-    /* Nobody overtakes those who wait, on whichever worker. */
-    if (!o->health && window_used(&o->service_shared->waiting))
+    /* Nobody overtakes those who wait, on whichever worker. And who finds the window full does not
+     * try for it: that takes and gives back words that all workers are busy with. */
+    if (!o->health &&
+        (window_used(&o->service_shared->waiting) ||
+         window_used(&o->service_shared->window) >= o->service->rules.window[o->tenant->class]))
         return REASON_CAPACITY;
     return take_free_slot(adm, o);
 }
 
-static enum reason claim_trial(struct admission *adm, struct offer *o)
+static __attribute__((noinline)) enum reason claim_trial(struct admission *adm, struct offer *o)
 {
     const struct attempt *a = o->attempt;
     const struct slot slot = {a->tenant, a->service, a->share, o->held};
 
-    if (!o->trial)
-        return REASON_NONE;
     if (breaker_claim(&o->service_shared->breaker, &o->service->rules.breaker, o->now_ns)) {
         o->held |= SLOT_TRIAL;
         return REASON_NONE;
@@ -237,21 +236,22 @@ static enum reason take_room(struct admission *adm, struct offer *o)
     enum reason reason =
         o->attempt->kind == ATTEMPT_CONNECT ? take_connection(o) : take_slot(adm, o);
 
-    return reason == REASON_NONE ? claim_trial(adm, o) : reason;
+    return reason == REASON_NONE && o->trial ? claim_trial(adm, o) : reason;
 }
 
 /* For who cannot wait: when only slots are left that are kept for its class, they are none that
  * anybody who waits below it could have. */
-static enum reason take_kept(struct admission *adm, struct offer *o)
+static __attribute__((noinline)) enum reason take_kept(struct admission *adm, struct offer *o)
 {
+    const uint32_t *limits = o->service->rules.window;
+    uint32_t used = window_used(&o->service_shared->window);
     uint8_t class = o->tenant->class;
     enum reason reason;
 
-    if (class == CLASS_BULK ||
-        window_used(&o->service_shared->window) < o->service->rules.window[class - 1])
+    if (class == CLASS_BULK || used < limits[class - 1] || used >= limits[class])
         return REASON_CAPACITY;
     reason = take_free_slot(adm, o);
-    return reason == REASON_NONE ? claim_trial(adm, o) : reason;
+    return reason == REASON_NONE && o->trial ? claim_trial(adm, o) : reason;
 }
 
 /* -- the order -- */
@@ -273,56 +273,45 @@ static bool take_health_token(struct admission *adm, struct offer *o)
 }
 
 /* A connection's first request has paid with its SYN, and gets that back when it is refused. */
-static enum reason check_first(struct admission *adm, struct offer *o)
+static enum reason check(struct admission *adm, struct offer *o)
 {
+    bool first = o->attempt->kind == ATTEMPT_FIRST;
     enum reason reason = REASON_NONE;
 
-    o->paid = true;
+    o->paid = first;
     find_first_try(adm, o);
-    if (is_hopeless(o))
-        return REASON_DEADLINE;
-    if (o->service->rules.judged)
-        reason = ask_breaker(o);
-    if (reason == REASON_NONE && is_at_share(o))
-        reason = REASON_SHARE;
-    return reason == REASON_NONE ? take_room(adm, o) : reason;
-}
-
-static enum reason check_all(struct admission *adm, struct offer *o)
-{
-    enum reason reason = REASON_NONE;
-
-    find_first_try(adm, o);
-    if (gateway_sheds(adm, o))
+    if (!first && gateway_sheds(adm, o))
         return REASON_GATEWAY;
     if (is_hopeless(o))
         return REASON_DEADLINE;
     if (o->service->rules.judged)
         reason = ask_breaker(o);
-    if (reason == REASON_NONE)
+    if (reason == REASON_NONE && !first)
         reason = quotas_take(adm, o->attempt, o->now_ns);
     if (reason != REASON_NONE)
         return reason;
     o->paid = true;
-    if (o->attempt->kind == ATTEMPT_WORK && is_at_share(o))
+    if (o->attempt->kind != ATTEMPT_CONNECT && is_at_share(o))
         return REASON_SHARE;
+    if (first)
+        return REASON_NONE;
     reason = charge_retry(o);
-    if (reason == REASON_NONE)
-        reason = ask_shedding(o);
-    return reason == REASON_NONE ? take_room(adm, o) : reason;
+    return reason == REASON_NONE ? ask_shedding(o) : reason;
 }
 
 static enum reason decide(struct admission *adm, struct offer *o)
 {
+    enum reason reason = REASON_NONE;
+
     o->health = take_health_token(adm, o);
-    if (o->health)
-        return take_room(adm, o);
-    return o->attempt->kind == ATTEMPT_FIRST ? check_first(adm, o) : check_all(adm, o);
+    if (!o->health)
+        reason = check(adm, o);
+    return reason == REASON_NONE ? take_room(adm, o) : reason;
 }
 
 /* Full now, but perhaps not for long. The trial of a breaker does not wait: it would try nothing.
  */
-static bool enter_queue(struct admission *adm, struct offer *o, struct decision *decision)
+static __attribute__((noinline)) uint32_t enter_queue(struct admission *adm, const struct offer *o)
 {
     const struct attempt *a = o->attempt;
     const struct service_rules *rules = &o->service->rules;
@@ -344,9 +333,8 @@ static bool enter_queue(struct admission *adm, struct offer *o, struct decision 
     };
 
     if (o->trial || o->health || a->held & SLOT_TRIAL || !rules->places[o->tenant->class])
-        return false;
-    decision->waiter = waiting_enter(adm, &waiter);
-    return decision->waiter != ADMISSION_NONE;
+        return ADMISSION_NONE;
+    return waiting_enter(adm, &waiter);
 }
 
 static void give_back(struct admission *adm, const struct offer *o)
@@ -363,7 +351,7 @@ static void give_back(struct admission *adm, const struct offer *o)
 
 /* -- counting -- */
 
-static void count_try(const struct offer *o)
+static inline void count_try(const struct offer *o)
 {
     struct admission_tenant_counters *t = &o->tenant->counters;
     struct admission_service_counters *s = &o->service->counters;
@@ -395,18 +383,6 @@ void offer_refused(struct admission *adm, const struct refused *r, uint64_t now_
         answered_note(adm->answered, r->flow, r->reason, now_ns);
 }
 
-void offer_admitted(struct admission *adm, const struct slot *slot, bool retry)
-{
-    struct admission_service_counters *s = &adm->services[slot->service].counters;
-
-    admission_count(&adm->tenants[slot->tenant].counters.admitted, 1);
-    admission_count(&s->admitted, 1);
-    if (retry)
-        admission_count(&s->served_late, 1);
-    if (slot->held & SLOT_HEALTH)
-        admission_count(&s->health, 1);
-}
-
 static void count_let_in(struct admission *adm, const struct offer *o)
 {
     const struct attempt *a = o->attempt;
@@ -423,32 +399,35 @@ static void count_let_in(struct admission *adm, const struct offer *o)
 
 /* -- offers -- */
 
-static struct decision offer(struct admission *adm, struct offer *o)
+static __attribute__((noinline)) struct decision refuse(struct admission *adm,
+                                                        const struct offer *o, enum reason reason)
 {
     const struct attempt *a = o->attempt;
-    struct decision decision = {.waiter = ADMISSION_NONE};
-    enum reason reason = decide(adm, o);
 
-    count_try(o);
-    if (reason == REASON_CAPACITY && enter_queue(adm, o, &decision)) {
-        decision.verdict = VERDICT_WAIT;
-        return decision;
-    }
-    if (reason == REASON_CAPACITY)
-        reason = take_kept(adm, o);
-    if (reason == REASON_NONE) {
-        count_let_in(adm, o);
-        decision.held = o->held;
-        return decision;
-    }
     give_back(adm, o);
     offer_refused(adm,
                   &(struct refused){a->tenant, a->service, reason, o->retry,
                                     (a->flags & ATTEMPT_SYN) != 0, a->client, a->flow},
                   o->now_ns);
-    decision.verdict = VERDICT_REFUSE;
-    decision.reason = reason;
-    return decision;
+    return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason, .waiter = ADMISSION_NONE};
+}
+
+static struct decision offer(struct admission *adm, struct offer *o)
+{
+    enum reason reason = decide(adm, o);
+
+    count_try(o);
+    if (reason == REASON_CAPACITY) {
+        uint32_t waiter = enter_queue(adm, o);
+
+        if (waiter != ADMISSION_NONE)
+            return (struct decision){.verdict = VERDICT_WAIT, .waiter = waiter};
+        reason = take_kept(adm, o);
+    }
+    if (reason != REASON_NONE)
+        return refuse(adm, o, reason);
+    count_let_in(adm, o);
+    return (struct decision){.verdict = VERDICT_ADMIT, .waiter = ADMISSION_NONE, .held = o->held};
 }
 
 static void count_unnamed(struct admission *adm, const struct attempt *a, enum reason reason)
@@ -532,8 +511,12 @@ void admission_prefetch_packet(const struct admission *adm, uint32_t tenant)
 
 void admission_prefetch_attempt(const struct admission *adm, const struct attempt *attempt)
 {
+    const struct tenant_shared *shared = &adm->shared->tenants[attempt->tenant];
+
     admission_prefetch_packet(adm, attempt->tenant);
     __builtin_prefetch(&adm->tenants[attempt->tenant].attempts, 1);
+    __builtin_prefetch(&shared->window, 1);
+    __builtin_prefetch(&shared->retries);
     if (adm->answered && attempt->flags & ATTEMPT_SYN)
         answered_prefetch(adm->answered, attempt->flow);
     if (adm->shared->demand)

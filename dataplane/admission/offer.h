@@ -29,7 +29,17 @@ struct refused {
 void offer_refused(struct admission *adm, const struct refused *refused, uint64_t now_ns);
 
 /* Counts an admitted attempt; `retry`: of work that was refused before. */
-void offer_admitted(struct admission *adm, const struct slot *slot, bool retry);
+static inline void offer_admitted(struct admission *adm, const struct slot *slot, bool retry)
+{
+    struct admission_service_counters *s = &adm->services[slot->service].counters;
+
+    admission_count(&adm->tenants[slot->tenant].counters.admitted, 1);
+    admission_count(&s->admitted, 1);
+    if (retry)
+        admission_count(&s->served_late, 1);
+    if (slot->held & SLOT_HEALTH)
+        admission_count(&s->health, 1);
+}
 
 /* Of a waiter. */
 #define WAITER_RETRY      0x01 /* its work was counted before */

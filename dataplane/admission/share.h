@@ -41,8 +41,11 @@ static inline uint32_t share_reserved(const struct window *shares, const struct 
     uint32_t reserved = 0;
 
     for (unsigned i = 0; i < n_shares; i++) {
-        uint32_t used = i == share ? UINT32_MAX : window_used(&shares[i]);
+        uint32_t used;
 
+        if (i == share || rules[i].guaranteed == 0) /* then its line is none of our business */
+            continue;
+        used = window_used(&shares[i]);
         if (used < rules[i].guaranteed)
             reserved += rules[i].guaranteed - used;
     }

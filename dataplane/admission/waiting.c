@@ -20,7 +20,9 @@ static bool place_take(struct admission *adm, const struct waiter *waiter)
     struct service_shared *shared = &adm->shared->services[waiter->service];
     const struct service_rules *rules = &adm->services[waiter->service].rules;
 
-    if (share_acquire(&shared->waiting, shared->places, rules->place_shares, rules->n_shares,
+    /* Full is what it is in an overload: do not touch what is busy without need. */
+    if (window_used(&shared->waiting) >= rules->places[waiter->class] ||
+        share_acquire(&shared->waiting, shared->places, rules->place_shares, rules->n_shares,
                       waiter->share, rules->places[waiter->class]) != SHARE_TAKEN)
         return false;
     note_place(adm, waiter);
