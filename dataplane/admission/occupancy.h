@@ -126,7 +126,10 @@ static inline void occupancy_set(struct occupancy *o, uint32_t rate, uint64_t no
 static inline void occupancy_change(struct occupancy *o, uint32_t from, uint32_t to,
                                     uint64_t now_ns)
 {
-    occupancy_book(o, from, occupancy_win(o, from, now_ns), 0);
+    int64_t earned = occupancy_win(o, from, now_ns);
+
+    if (earned) /* at no rate at all the limits would leave nothing */
+        occupancy_book(o, from, earned, 0);
     occupancy_book(o, to, 0, 0);
 }
 

