@@ -376,7 +376,7 @@ void offer_refused(struct admission *adm, const struct refused *r, uint64_t now_
     admission_count(&s->counters.refused[r->reason], 1);
     if (!r->retry && reason_kind(r->reason) == REASON_KIND_CAPACITY)
         admission_count(&s->counters.refused_unique, 1);
-    if (adm->shared->demand)
+    if (adm->shared->demand && !r->known)
         demand_note(adm->shared->demand, demand_key(r->client, r->service), s->rules.retry_ns,
                     now_ns);
     if (adm->answered && r->syn)
@@ -406,8 +406,14 @@ static __attribute__((noinline)) struct decision refuse(struct admission *adm,
 
     give_back(adm, o);
     offer_refused(adm,
-                  &(struct refused){a->tenant, a->service, reason, o->retry,
-                                    (a->flags & ATTEMPT_SYN) != 0, a->client, a->flow},
+                  &(struct refused){.tenant = a->tenant,
+                                    .service = a->service,
+                                    .reason = reason,
+                                    .retry = o->retry,
+                                    .known = o->retry,
+                                    .syn = (a->flags & ATTEMPT_SYN) != 0,
+                                    .client = a->client,
+                                    .flow = a->flow},
                   o->now_ns);
     return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason, .waiter = ADMISSION_NONE};
 }
@@ -489,7 +495,12 @@ void admission_refuse(struct admission *adm, const struct attempt *a, enum reaso
     find_first_try(adm, &o);
     count_try(&o);
     offer_refused(adm,
-                  &(struct refused){a->tenant, a->service, reason, o.retry, false, a->client, 0},
+                  &(struct refused){.tenant = a->tenant,
+                                    .service = a->service,
+                                    .reason = reason,
+                                    .retry = o.retry,
+                                    .known = o.retry,
+                                    .client = a->client},
                   now_ns);
 }
 

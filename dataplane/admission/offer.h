@@ -21,6 +21,7 @@ struct refused {
     uint32_t tenant, service;
     enum reason reason;
     bool retry; /* of work that was counted before */
+    bool known; /* the memory of unserved work has just said so */
     bool syn;   /* a repeat of its packet gets the same answer */
     uint64_t client, flow;
 };

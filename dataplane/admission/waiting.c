@@ -191,9 +191,13 @@ static void refuse(struct release *r, const struct waiter *waiter, enum reason r
     released->decision.reason = reason;
     give_back(r->adm, waiter);
     offer_refused(r->adm,
-                  &(struct refused){
-                      waiter->tenant, waiter->service, reason, (waiter->flags & WAITER_RETRY) != 0,
-                      (waiter->flags & WAITER_SYN) != 0, waiter->client, waiter->flow},
+                  &(struct refused){.tenant = waiter->tenant,
+                                    .service = waiter->service,
+                                    .reason = reason,
+                                    .retry = (waiter->flags & WAITER_RETRY) != 0,
+                                    .syn = (waiter->flags & WAITER_SYN) != 0,
+                                    .client = waiter->client,
+                                    .flow = waiter->flow},
                   r->now_ns);
 }
 
@@ -218,8 +222,9 @@ static void expire(struct release *r, struct service_state *s)
 {
     struct waiter *waiter;
 
-    while (r->n < r->max && (waiter = wait_oldest(r->adm->waiters, &s->queue)) != NULL &&
-           age_since_ns(r->now_ns, waiter->since_ns) >= s->rules.wait_age_ns) {
+    while (r->n < r->max &&
+           age_since_ns(r->now_ns, wait_oldest_since_ns(&s->queue)) >= s->rules.wait_age_ns &&
+           (waiter = wait_oldest(r->adm->waiters, &s->queue)) != NULL) {
         refuse(r, waiter, REASON_CAPACITY);
         leave(r->adm, waiter);
     }
@@ -267,9 +272,8 @@ static bool release_next(struct release *r, struct service_state *s, const struc
                               .opening = (waiter->flags & WAITER_OPENS) != 0};
     reason = slot_take(r->adm, &wish, &held);
     if (reason == REASON_NONE) {
-        wait_sojourn_note(
-            &s->sojourn, age_since_ns(r->now_ns, wait_oldest(r->adm->waiters, &s->queue)->since_ns),
-            r->now_ns);
+        wait_sojourn_note(&s->sojourn, age_since_ns(r->now_ns, wait_oldest_since_ns(&s->queue)),
+                          r->now_ns);
         wait_taken(&s->queue, waiter);
         admit(r, waiter, held);
         leave(r->adm, waiter);
