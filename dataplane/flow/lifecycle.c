@@ -293,14 +293,12 @@ bool flow_is_attempt(const struct flow *flow, const struct packet *packet, enum 
     return is_syn(packet->tcp_flags) && flow->state >= FLOW_LINGERING;
 }
 
-enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet,
-                                       enum direction direction)
+enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet)
 {
     bool open = flow->state == FLOW_ANSWERED || flow->state == FLOW_ESTABLISHED ||
                 flow->state == FLOW_CLOSING;
 
-    if (direction == DIRECTION_OUT || !open || packet->tcp_flags & (TCP_SYN | TCP_RST) ||
-        !begins_request(flow, packet))
+    if (!open || packet->tcp_flags & (TCP_SYN | TCP_RST) || !begins_request(flow, packet))
         return FLOW_EFFECT_NONE;
     return flow->flags & FLOW_WAITS ? FLOW_EFFECT_REPEAT : request_effect(flow);
 }
@@ -329,9 +327,10 @@ struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
             return advance_tcp(flow, packet, direction, now);
         flow->heard_ms = now.age_ms;
     } else if (!(flags & FLOW_OWES)) {
-        if (packet->payload_bytes > 0 || flags & FLOW_REPLIES)
+        if (packet->payload_bytes > 0)
             return advance_tcp(flow, packet, direction, now);
-        flow->heard_ms = now.age_ms;
+        if (!(flags & FLOW_REPLIES))
+            flow->heard_ms = now.age_ms;
     }
     return goes_on;
 }

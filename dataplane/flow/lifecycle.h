@@ -106,8 +106,8 @@ static inline bool flow_opening_takes_slot(enum policy_unit unit, const struct p
     return unit != UNIT_EXCHANGE || packet->payload_bytes > 0;
 }
 
-enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet,
-                                       enum direction direction);
+/* flow_request() of a client's data on a flow of exchanges that owes no reply. */
+enum flow_effect flow_exchange_request(const struct flow *flow, const struct packet *packet);
 
 /*
  * Does this packet, no attempt, begin an exchange? To be asked before flow_advance():
@@ -121,8 +121,11 @@ enum flow_effect flow_exchange_request(const struct flow *flow, const struct pac
 static inline enum flow_effect flow_request(const struct flow *flow, const struct packet *packet,
                                             enum direction direction)
 {
-    return flow->unit == UNIT_EXCHANGE ? flow_exchange_request(flow, packet, direction)
-                                       : FLOW_EFFECT_NONE;
+    /* What most packets are: no exchange's, a reply, an acknowledgement, more of a request. */
+    if (flow->unit != UNIT_EXCHANGE || direction == DIRECTION_OUT || packet->payload_bytes == 0 ||
+        flow->flags & FLOW_OWES)
+        return FLOW_EFFECT_NONE;
+    return flow_exchange_request(flow, packet);
 }
 
 /* Advances the flow by a packet that passes and is no new attempt. A request passes with the effect
