@@ -272,11 +272,13 @@ class Lab:
         assert until(SETTLE_MAX_S, lambda: self.slots() == (0, 0, 0)), self.slots()
 
     def check_attempts(self):
-        """Every attempt was admitted or refused, and both listings tell the same."""
+        """Every attempt was admitted, refused or given up, and both listings tell the same."""
         tenants, services = self.ask("tenants")["tenants"], self.ask("services")["services"]
         for one in tenants + services:
-            assert one["attempts"] == one["admitted"] + sum(one["refused"].values()), one
-        for count in ("attempts", "attempt_packets", "admitted", "adopted"):
+            assert one["attempts"] == (one["admitted"] + sum(one["refused"].values()) +
+                                       one["cancelled"]), one
+        for count in ("attempts", "attempt_packets", "admitted", "adopted", "offered", "waited",
+                      "cancelled", "useful", "late", "unfinished"):
             assert sum(t[count] for t in tenants) == sum(s[count] for s in services), count
 
     def check_always(self):
