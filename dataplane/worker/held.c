@@ -37,6 +37,22 @@ void step_forget_held(struct burst *b, unsigned i)
     worker_count(&w->counters.dropped[REASON_CANCELLED], 1);
 }
 
+/* The service speaks while a packet for it waits. Of a flow that would open it has not heard, so
+ * what it says is about a connection before. On an open one it may say that it is over. */
+static bool hear_service(struct burst *b, unsigned i, bool opens)
+{
+    const struct packet *packet = &b->packets[i];
+
+    if (opens) {
+        admission_count_out(b->worker->admission, b->queries[i].flow->tenant, packet->ip_bytes);
+        step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
+        return true;
+    }
+    if (packet->tcp_flags & (TCP_RST | TCP_FIN))
+        step_forget_held(b, i);
+    return false;
+}
+
 bool step_while_held(struct burst *b, unsigned i)
 {
     const struct packet *packet = &b->packets[i];
@@ -49,7 +65,7 @@ bool step_while_held(struct burst *b, unsigned i)
         return true;
     }
     if (burst_direction(b, i) == DIRECTION_OUT)
-        return false;
+        return hear_service(b, i, opens);
     if (packet->kind == PACKET_TCP && packet->tcp_flags & (TCP_RST | TCP_FIN)) {
         step_forget_held(b, i);
         if (!opens)
