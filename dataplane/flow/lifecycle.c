@@ -223,10 +223,14 @@ static struct flow_change take_straggler(struct flow *flow, const struct packet 
     return goes_on;
 }
 
-/* The flow starts anew in the middle of a handshake; its slot is still the old one's. */
+/* The flow starts anew in the middle of a handshake; its slot is still the old one's, and its place
+ * among the connections becomes the new one's. */
 static struct flow_change take_new_connection(struct flow *flow, struct flow_moment now)
 {
+    const uint8_t kept = flow->marks & (FLOW_CONNECTED | FLOW_HEALTH);
+
     start(flow, (enum policy_unit)flow->unit, now);
+    flow->marks |= kept;
     flow->state = FLOW_ANSWERED;
     flow->flags = (flow->flags & (FLOW_HAS_SLOT | FLOW_WAITS)) | FLOW_UNHEARD;
     return (struct flow_change){

@@ -119,7 +119,8 @@ static void note_first_byte(struct burst *b, unsigned i)
     }
 }
 
-/* The same ports, a new connection: it runs already, so what it needs is taken on debt. */
+/* The same ports, a new connection: it runs already, so what it needs is taken on debt. One of an
+ * exchange has the old one's place. */
 static void reopen(struct burst *b, unsigned i, enum outcome outcome)
 {
     struct worker *w = b->worker;
