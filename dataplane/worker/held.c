@@ -91,6 +91,8 @@ static void begin(struct burst *b, unsigned i, const struct released *released)
     struct flow_change change;
 
     if (!(flow->marks & FLOW_CONNECTED)) { /* its life began when it came */
+        if (flow->unit == UNIT_EXCHANGE)
+            work_adopt_connection(w, flow);
         work_hold_slot(w, flow, released->decision.held);
         step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
         return;

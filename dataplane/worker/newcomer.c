@@ -127,12 +127,8 @@ static void let_in(struct burst *b, unsigned i, uint8_t held)
     if (attempt->kind == ATTEMPT_CONNECT) {
         work_hold_connection(flow, held);
     } else {
-        if (flow->unit == UNIT_EXCHANGE) { /* its SYN has brought the first request along */
-            const struct slot slot = work_slot(flow);
-
-            admission_adopt_connection(w->admission, &slot);
-            flow->marks |= FLOW_CONNECTED;
-        }
+        if (flow->unit == UNIT_EXCHANGE) /* its SYN has brought the first request along */
+            work_adopt_connection(w, flow);
         work_hold_slot(w, flow, held);
     }
     step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
@@ -202,10 +198,8 @@ static void adopt(struct burst *b, unsigned i)
     flow_start_established(flow, &b->packets[i], unit, b->moment);
     work_assign(flow, attempt);
     slot = work_slot(flow);
-    if (unit == UNIT_EXCHANGE) {
-        admission_adopt_connection(w->admission, &slot);
-        flow->marks |= FLOW_CONNECTED;
-    }
+    if (unit == UNIT_EXCHANGE)
+        work_adopt_connection(w, flow);
     admission_adopt_flow(w->admission, &slot);
     work_hold_slot(w, flow, slot.held);
     if (flow->flags & FLOW_REPLIES)

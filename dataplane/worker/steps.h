@@ -65,6 +65,8 @@ void work_assign(struct flow *flow, const struct attempt *attempt);
 void work_hold_slot(struct worker *w, struct flow *flow, uint8_t held);
 void work_free_slot(struct worker *w, struct flow *flow, enum outcome outcome);
 void work_hold_connection(struct flow *flow, uint8_t held);
+/* A connection whose first request did not wait for it to be let in. */
+void work_adopt_connection(struct worker *w, struct flow *flow);
 /* The flow has ended: what it still holds goes back. */
 void work_leave(struct worker *w, struct flow *flow, enum outcome outcome);
 /* The same, and the flow is closed by our word. It stays where it is, for packets of it may be

@@ -66,6 +66,14 @@ void work_hold_connection(struct flow *flow, uint8_t held)
     flow->marks |= FLOW_CONNECTED | FLOW_FIRST;
 }
 
+void work_adopt_connection(struct worker *w, struct flow *flow)
+{
+    const struct slot slot = work_slot(flow);
+
+    admission_adopt_connection(w->admission, &slot);
+    flow->marks |= FLOW_CONNECTED;
+}
+
 void work_leave(struct worker *w, struct flow *flow, enum outcome outcome)
 {
     const struct slot slot = work_slot(flow);
