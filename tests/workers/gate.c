@@ -126,15 +126,16 @@ static void choose_cpus(struct eal_settings *eal)
 }
 
 /* dataplane_create(), and what it says meanwhile. */
-static int create_listening(char *why, size_t why_bytes)
+static int create_listening(const struct gate_plan *plan, char *why, size_t why_bytes)
 {
-    const struct admission_size ids = {.n_tenants = TENANTS, .n_services = 1, .n_workers = WORKERS};
+    const struct admission_size ids = {
+        .n_tenants = plan->n_tenants, .n_services = plan->n_services, .n_workers = WORKERS};
     FILE *heard = tmpfile();
     int saved = dup(STDERR_FILENO), err;
 
     assert_non_null(heard);
     dup2(fileno(heard), STDERR_FILENO);
-    err = dataplane_create(&gate.settings, &ids, gate_policy(0), &gate.dp, why, why_bytes);
+    err = dataplane_create(&gate.settings, &ids, plan->policy, &gate.dp, why, why_bytes);
     dup2(saved, STDERR_FILENO);
     close(saved);
     rewind(heard);
@@ -145,6 +146,13 @@ static int create_listening(char *why, size_t why_bytes)
 }
 
 void gate_open(void)
+{
+    const struct gate_plan plan = {.policy = gate_policy(0), .n_tenants = TENANTS, .n_services = 1};
+
+    gate_open_as(&plan);
+}
+
+void gate_open_as(const struct gate_plan *plan)
 {
     char why[512] = "";
 
@@ -166,9 +174,10 @@ void gate_open(void)
                      .udp_idle_ms = 100,
                      .fin_ms = 50,
                      .linger_ms = 50},
+        .waiting_max = plan->waiting_max,
     };
     choose_cpus(&gate.settings.eal);
-    if (create_listening(why, sizeof(why)) != 0)
+    if (create_listening(plan, why, sizeof(why)) != 0)
         fail_msg("%s", why);
     gate.started_ns = dataplane_now_ns(gate.dp);
     for (unsigned port = 0; port < 2; port++)

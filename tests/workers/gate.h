@@ -35,8 +35,16 @@ struct gate {
 
 extern struct gate gate; /* EAL starts once in a process, so there is one */
 
-/* Fails the running test when something is missing. */
+/* A policy to start with, which then is the gate's, bounds of all that come after it, and places
+ * for packets that wait. */
+struct gate_plan {
+    struct policy *policy;
+    uint32_t n_tenants, n_services, waiting_max;
+};
+
+/* Fail the running test when something is missing. The first: gate_policy(0), nobody waits. */
 void gate_open(void);
+void gate_open_as(const struct gate_plan *plan);
 
 /* Policy of an epoch: TENANT_OPEN has no limit, TENANT_CAPPED another one each time. */
 struct policy *gate_policy(uint64_t epoch);
@@ -53,7 +61,8 @@ struct worker_counters gate_counters_of(uint32_t worker);
 /* Before the workers run: the worker as its loop has it before a burst. */
 struct worker *gate_awake(uint32_t worker);
 
-/* Of one worker: does every packet that came have a place? Invariant 1. */
+/* Of one worker: does every packet that came have a place? Invariant 1, with what is
+ * held. */
 bool gate_balanced(uint32_t worker);
 
 #endif
