@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A service behind a door under random load: against the formulas of queueing theory, and what
  * tenants do to each other. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,21 +8,8 @@
 
 #include <cmocka.h>
 
-#include "tests/property/random.h"
+#include "tests/property/fairness.h"
 #include "tests/unit/shop.h"
-
-#define S 1000000000.0
-
-static uint64_t exponential_ns(uint64_t *seed, double mean_s)
-{
-    return (uint64_t)(-log1p(-(double)(random_u64(seed) >> 11) / 9007199254740992.0) * mean_s * S);
-}
-
-static void assert_near(double value, double golden, double tolerance)
-{
-    if (fabs(value - golden) > tolerance * golden)
-        fail_msg("%g is not within %g of %g", value, tolerance, golden);
-}
 
 /* -- M/M/4/21: four slots and 17 places -- */
 
@@ -78,35 +64,15 @@ static void blocking_is_that_of_the_formula(void **state)
 
 /* -- fairness -- */
 
-#define TENANTS    8
-#define SLOTS      64
-#define SLOTS_EACH (SLOTS / TENANTS)
-#define PLACES     320
-#define DEADLINE   100000000ull
-#define SECONDS    30
-#define HISTOGRAM  4000 /* buckets of 0.1 ms */
-
-/* Tenants of numbers 1 to 8: six with 80 % of an equal part, one that asks twenty times as often,
- * one that asks for ten times as much work. */
-enum { FLOODER = 7, HEAVY = 8 };
-
-struct fairness {
-    double demand_s[TENANTS + 1], served_s[TENANTS + 1]; /* slot-seconds */
-    uint64_t victims[HISTOGRAM], n_victims;              /* stay of the six, from asking to done */
-};
+#define PLACES   320
+#define DEADLINE 100000000ull
 
 static void note_fairness(struct shop *s, enum door_event event, const struct waiter *w)
 {
     struct fairness *f = s->context;
-    uint64_t stay = (s->now_ns - w->since_ns + w->cookie) / 100000;
 
-    if (event != DOOR_ENTERED)
-        return;
-    f->served_s[w->tenant] += (double)w->cookie / S;
-    if (w->tenant >= FLOODER)
-        return;
-    f->victims[stay < HISTOGRAM ? stay : HISTOGRAM - 1]++;
-    f->n_victims++;
+    if (event == DOOR_ENTERED)
+        fairness_note(f, w->tenant, w->cookie, s->now_ns - w->since_ns + w->cookie);
 }
 
 /* Guarantees and ceilings of slots and places for each tenant; everybody else has none. */
@@ -129,56 +95,21 @@ static struct door_rules fair_rules(struct share_rules slots, struct share_rules
 static void play_fairness(const struct door_rules *rules, bool one_line, bool calm,
                           struct fairness *f)
 {
-    const double each_s = .02, rate = .8 * SLOTS_EACH / each_s;
-    const double flood = calm ? 1 : 20, weight = calm ? 1 : 10;
     struct shop s = {.note = note_fairness, .context = f};
     uint64_t seed = 4;
 
     *f = (struct fairness){0};
     shop_start(&s, rules, 2);
     while (s.now_ns < SECONDS * (uint64_t)S) {
-        uint64_t next = s.now_ns + exponential_ns(&seed, 1 / (rate * (7 + flood)));
-        double who = (double)(random_u64(&seed) >> 11) / 9007199254740992.0 * (7 + flood);
-        uint32_t tenant = who < 7 ? (uint32_t)who + 1 : FLOODER;
-        struct waiter w = {.until_ns = WAIT_FOREVER};
+        const struct fairness_work work = fairness_next(f, calm, &seed);
+        const struct waiter w = {.cookie = work.takes_ns,
+                                 .until_ns = WAIT_FOREVER,
+                                 .tenant = work.tenant,
+                                 .share = one_line ? 0 : (uint8_t)work.tenant};
 
-        if (who < 7 && tenant == FLOODER)
-            tenant = HEAVY;
-        w.tenant = tenant;
-        w.share = one_line ? 0 : (uint8_t)tenant;
-        w.cookie = exponential_ns(&seed, tenant == HEAVY ? each_s * weight : each_s);
-        f->demand_s[tenant] += (double)w.cookie / S;
-        shop_arrive(&s, (unsigned)random_below(&seed, 2), &w, next);
+        shop_arrive(&s, (unsigned)random_below(&seed, 2), &w, s.now_ns + work.after_ns);
     }
     shop_stop(&s);
-}
-
-/* Jain's index of what each was served, in parts of what was due to it: what it asked for, and no
- * more than so many slots all the time. */
-static double jain(const struct fairness *f, double slots_each)
-{
-    double sum = 0, squares = 0;
-
-    print_message("# parts");
-    for (unsigned i = 1; i <= TENANTS; i++) {
-        double part = f->served_s[i] / fmin(f->demand_s[i], slots_each * SECONDS);
-
-        sum += part;
-        squares += part * part;
-        print_message(" %.3f", part);
-    }
-    print_message("\n");
-    return sum * sum / (TENANTS * squares);
-}
-
-static double p99_ms(const struct fairness *f)
-{
-    uint64_t above = 0;
-    unsigned i = HISTOGRAM;
-
-    while (above < f->n_victims / 100)
-        above += f->victims[--i];
-    return i / 10.0;
 }
 
 /* Without guarantees, two who want more divide what six at 80 % of an equal part leave. */
@@ -191,8 +122,8 @@ static double play_jain(const char *what, const struct door_rules *rules, bool o
     double index;
 
     play_fairness(rules, one_line, false, &f);
-    index = jain(&f, slots_each);
-    print_message("# %s: index %.4f, p99 of the six %.1f ms\n", what, index, p99_ms(&f));
+    index = fairness_jain(&f, slots_each);
+    print_message("# %s: index %.4f, p99 of the six %.1f ms\n", what, index, fairness_p99_ms(&f));
     return index;
 }
 
@@ -207,8 +138,9 @@ static void check_victims(const struct door_rules *rules, double tolerance)
 
     play_fairness(rules, false, true, &calm);
     play_fairness(rules, false, false, &rough);
-    print_message("# p99 of the six %.1f ms, %.1f ms in calm\n", p99_ms(&rough), p99_ms(&calm));
-    assert_near(p99_ms(&rough), p99_ms(&calm), tolerance);
+    print_message("# p99 of the six %.1f ms, %.1f ms in calm\n", fairness_p99_ms(&rough),
+                  fairness_p99_ms(&calm));
+    assert_near(fairness_p99_ms(&rough), fairness_p99_ms(&calm), tolerance);
     for (unsigned i = 1; i < FLOODER; i++)
         assert_near(rough.served_s[i], rough.demand_s[i], .01);
 }
