@@ -110,10 +110,12 @@ struct service_state {
     struct service_rules rules;
     struct wait_queue queue;
     struct wait_sojourn sojourn;
-    uint32_t next_held;              /* as a tenant's */
-    uint32_t next_waiting;           /* in the list of services with waiters */
-    bool held, listed;               /* in the first, in the second */
-    uint32_t places[SHARES_MAX + 1]; /* of the service's waiting, this worker's; atomic */
+    uint32_t next_held;    /* as a tenant's */
+    uint32_t next_waiting; /* in the list of services with waiters */
+    bool held, listed;     /* in the first, in the second */
+    /* Of the service's waiting, this worker's, by whose share they count; the last are nobody's.
+     * Atomic. */
+    uint32_t places[SHARES_MAX + 2];
     /* published: a bit for each hash of who asked, since clients_ns and in the window before */
     uint64_t clients, clients_before;
     uint64_t clients_ns;

@@ -10,9 +10,16 @@
 
 /* -- places: counted for all workers, and here, so that a dead worker's can be taken back -- */
 
+static uint32_t *places_like(struct admission *adm, const struct waiter *waiter)
+{
+    unsigned share = waiter->flags & WAITER_SHARED ? waiter->share : SHARES_MAX + 1;
+
+    return &adm->services[waiter->service].places[share];
+}
+
 static void note_place(struct admission *adm, const struct waiter *waiter)
 {
-    __atomic_fetch_add(&adm->services[waiter->service].places[waiter->share], 1, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(places_like(adm, waiter), 1, __ATOMIC_ACQ_REL);
 }
 
 static bool place_take(struct admission *adm, const struct waiter *waiter)
@@ -32,7 +39,7 @@ static bool place_take(struct admission *adm, const struct waiter *waiter)
 /* One of this worker's places; false when they were taken back meanwhile. */
 static bool unnote_place(struct admission *adm, const struct waiter *waiter)
 {
-    uint32_t *places = &adm->services[waiter->service].places[waiter->share];
+    uint32_t *places = places_like(adm, waiter);
     uint32_t n = __atomic_load_n(places, __ATOMIC_RELAXED);
 
     while (n && !__atomic_compare_exchange_n(places, &n, n - 1, true, __ATOMIC_ACQ_REL,
@@ -54,13 +61,12 @@ void waiting_reclaim(struct admission *dead, uint32_t service)
 {
     struct service_shared *shared = &dead->shared->services[service];
 
-    for (unsigned share = 0; share <= SHARES_MAX; share++) {
+    for (unsigned share = 0; share <= SHARES_MAX + 1; share++) {
         uint32_t n =
             __atomic_exchange_n(&dead->services[service].places[share], 0, __ATOMIC_ACQ_REL);
 
         for (; n > 0; n--)
-            share_release(&shared->waiting, shared->places, dead->services[service].rules.n_shares,
-                          share);
+            share_release(&shared->waiting, shared->places, share <= SHARES_MAX, share);
     }
 }
 

@@ -126,7 +126,7 @@ static inline void check_queues(struct walk *w)
             length += wait_length(&state->queue);
             uint32_t held = 0;
 
-            for (unsigned share = 0; share <= SHARES_MAX; share++)
+            for (unsigned share = 0; share <= SHARES_MAX + 1; share++)
                 held += state->places[share];
             places[s] += held;
             assert_true(held <= wait_length(&state->queue));

@@ -419,6 +419,39 @@ static void places_of_a_dead_worker_come_back_once(void **state)
     assert_int_equal(places_used(g), 0);
 }
 
+/* One waiter in nobody's share, one in a share that is named no more when they are taken back. */
+static void places_of_a_dead_worker_come_back_to_their_share(void **state)
+{
+    struct gate *g = *state;
+    struct service_shared *web = &g->crew.shared->services[WEB];
+    struct attempt a;
+    struct released r;
+
+    full_house(g, 0, 4);
+    for (uint32_t n_shares = 0; n_shares < 2; n_shares++) {
+        g->shares[0] = (struct policy_share){BULK, 0, 8, 1};
+        g->services[WEB].shares = g->shares;
+        g->services[WEB].n_shares = n_shares;
+        gate_adopt(g);
+        a = gate_attempt(g, BULK, WEB);
+        a.share = (uint8_t)n_shares;
+        assert_int_equal(gate_offer(g, 1, &a).verdict, VERDICT_WAIT);
+    }
+    assert_int_equal(places_used(g), 2);
+    assert_int_equal(window_used(&web->places[1]), 1);
+    for (unsigned i = 0; i < 2; i++) {
+        admission_reclaim(g->crew.workers[1]);
+        assert_int_equal(places_used(g), 0);
+        assert_int_equal(window_used(&web->places[0]), 0);
+        assert_int_equal(window_used(&web->places[1]), 0);
+        g->services[WEB].n_shares = 0;
+        gate_adopt(g);
+    }
+    g->now_ns += 10 * CORE_S;
+    assert_true(gate_poll(g, 1, &r) && gate_poll(g, 1, &r));
+    assert_int_equal(places_used(g), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +469,7 @@ int main(void)
         OVERLOAD_TEST(tenant_at_its_limit_holds_up_nobody),
         OVERLOAD_TEST(adaptive_order_ends_with_the_overload),
         OVERLOAD_TEST_FOUR(places_of_a_dead_worker_come_back_once),
+        OVERLOAD_TEST_FOUR(places_of_a_dead_worker_come_back_to_their_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
