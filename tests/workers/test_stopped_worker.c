@@ -13,16 +13,15 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <rte_ethdev.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "dataplane/admission/state.h"
-#include "dataplane/worker/eal.h"
 #include "tests/unit/core.h"
 #include "tests/workers/gate.h"
+#include "tests/workers/stall.h"
 #include "tests/workers/traffic.h"
 
 #define HELD_UP     1u /* worker; polls queue 1 of either device */
@@ -49,42 +48,14 @@ static void pause_ns(long ns)
 
 /* -- the stop -- */
 
-enum order { GO, STOP_WITH_LEASE, STOP };
-
-static uint32_t order, stopped; /* atomic */
-static eth_rx_burst_t receive;
-
 static struct lease *lease_of(uint32_t worker)
 {
     return &gate.dp->workers[worker]->admission->tenants[TENANT_CAPPED].bits;
 }
 
-static bool must_stop(uint32_t wanted)
+static bool has_lease(void)
 {
-    return wanted == STOP || (wanted == STOP_WITH_LEASE && lease_is_held(lease_of(HELD_UP)));
-}
-
-/* In place of the driver's: a worker comes by in the middle of its loop. */
-static uint16_t receive_or_stop(void *queue, struct rte_mbuf **mbufs, uint16_t n)
-{
-    if (rte_lcore_id() == EAL_WORKER_LCORE(HELD_UP) &&
-        must_stop(__atomic_load_n(&order, __ATOMIC_ACQUIRE))) {
-        __atomic_store_n(&stopped, 1, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&order, __ATOMIC_ACQUIRE) != GO)
-            pause_ns(CORE_MS);
-        __atomic_store_n(&stopped, 0, __ATOMIC_RELEASE);
-    }
-    return receive(queue, mbufs, n);
-}
-
-static void give_order(enum order what)
-{
-    __atomic_store_n(&order, what, __ATOMIC_RELEASE);
-}
-
-static bool is_stopped(void)
-{
-    return __atomic_load_n(&stopped, __ATOMIC_ACQUIRE);
+    return lease_is_held(lease_of(HELD_UP));
 }
 
 /* -- waiting -- */
@@ -128,7 +99,7 @@ static bool is_adopted(void)
         struct worker_view view;
 
         dataplane_worker_view(gate.dp, w, &view);
-        if (!(w == HELD_UP && is_stopped()) &&
+        if (!(w == HELD_UP && stall_is_on()) &&
             view.policy_epoch != policy_epoch(dataplane_policy(gate.dp)))
             return false;
     }
@@ -259,9 +230,9 @@ static void a_worker_stops_with_a_lease(void **state)
     (void)state;
     wait_for(no_slot_is_held);
     fill_pool();
-    give_order(STOP_WITH_LEASE);
+    stall_begin(has_lease);
     open_flows(1, HELD_UP, HELD_UP);
-    wait_for(is_stopped);
+    wait_for(stall_is_on);
     assert_int_equal(lease_of(HELD_UP)->left, LOT - SYN_BYTES);
     assert_int_equal(leased(), LOT);
 }
@@ -342,7 +313,7 @@ static void back_again_it_spends_nothing(void **state)
     uint64_t handed_in = gate_counters_of(HELD_UP).handed_in;
 
     (void)state;
-    give_order(GO);
+    stall_end();
     waiting = 0;
     wait_for(all_is_still);
     after = tenant();
@@ -372,15 +343,15 @@ static void a_stopped_worker_is_not_waited_for_endlessly(void **state)
     char why[128] = "", expected[128];
 
     (void)state;
-    give_order(STOP);
-    wait_for(is_stopped);
+    stall_begin(NULL);
+    wait_for(stall_is_on);
     open_flows(IN_QUEUE, HELD_UP, HANDING);
     assert_int_equal(dataplane_stop(gate.dp, why, sizeof(why)), -ETIMEDOUT);
     snprintf(expected, sizeof(expected),
              "worker %u (CPU %u) does not stop: no sign of life for 5 s", HELD_UP,
              gate.settings.eal.worker_cpus[HELD_UP]);
     assert_string_equal(why, expected);
-    give_order(GO);
+    stall_end();
     assert_int_equal(dataplane_stop(gate.dp, why, sizeof(why)), 0);
     assert_int_equal(dataplane_stop(gate.dp, why, sizeof(why)), 0);
     while (traffic_discard() > 0)
@@ -395,9 +366,7 @@ static void a_stopped_worker_is_not_waited_for_endlessly(void **state)
 static int open_all(void **state)
 {
     traffic_set_up(state);
-    receive = rte_eth_fp_ops[gate.dp->ports[0].id].rx_pkt_burst;
-    for (unsigned port = 0; port < 2; port++)
-        rte_eth_fp_ops[gate.dp->ports[port].id].rx_pkt_burst = receive_or_stop;
+    stall_prepare(HELD_UP);
     return 0;
 }
 

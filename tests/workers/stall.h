@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A worker that stands still in the middle of its loop, in what it takes for the device's driver.
+ * Main thread.
+ */
+#ifndef SLUICE_TESTS_WORKERS_STALL_H
+#define SLUICE_TESTS_WORKERS_STALL_H
+
+#include "tests/workers/gate.h"
+
+/* Which one it will be. Of an open gate, before the workers run. */
+void stall_prepare(uint32_t worker);
+
+/* It stops as soon as it finds `due` true; NULL: the next time it comes by. */
+void stall_begin(bool (*due)(void));
+void stall_end(void);
+
+bool stall_is_on(void);
+
+#endif
