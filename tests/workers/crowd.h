@@ -34,6 +34,11 @@ struct crowd {
 
 extern struct crowd crowd;
 
+/* Policy of an epoch, of both services and all tenants: its limits are others each time. The
+ * caller's.
+ */
+struct policy *crowd_policy(uint64_t epoch);
+
 void crowd_open(void);
 void crowd_close(void);
 
