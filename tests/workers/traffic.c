@@ -17,6 +17,7 @@
 #define BUFFERS     8191u
 #define CACHE       128u
 #define FRAME_BYTES 60u /* the shortest there are; what is behind the headers is padding */
+#define DATA_BYTES  6u  /* of them, in a frame that has data */
 #define BATCH       64u
 #define PORTS_EACH  1024u /* flows of one client address */
 #define CAPPED_EACH 8u    /* of the flows, this one in so many is of TENANT_CAPPED */
@@ -127,16 +128,30 @@ static void put(struct rte_mbuf *mbuf, enum direction direction, unsigned queue)
     traffic.sent++;
 }
 
-bool traffic_send(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue)
+static bool send_frame(uint32_t flow, enum direction direction, uint8_t tcp_flags,
+                       uint16_t payload_bytes, unsigned queue)
 {
     struct rte_mbuf *mbuf = rte_pktmbuf_alloc(traffic.pool);
+    struct headers *h;
 
     if (!mbuf)
         return false;
-    write_frame((struct headers *)rte_pktmbuf_append(mbuf, FRAME_BYTES), flow, direction,
-                tcp_flags);
+    h = (struct headers *)rte_pktmbuf_append(mbuf, FRAME_BYTES);
+    write_frame(h, flow, direction, tcp_flags);
+    h->ip.total_length =
+        rte_cpu_to_be_16((uint16_t)(sizeof(h->ip) + sizeof(h->tcp) + payload_bytes));
     put(mbuf, direction, queue);
     return true;
+}
+
+bool traffic_send(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue)
+{
+    return send_frame(flow, direction, tcp_flags, 0, queue);
+}
+
+bool traffic_send_data(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue)
+{
+    return send_frame(flow, direction, tcp_flags, DATA_BYTES, queue);
 }
 
 bool traffic_open_flow(uint32_t flow, unsigned queue)

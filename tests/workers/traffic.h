@@ -45,6 +45,9 @@ bool traffic_open_flow(uint32_t flow, unsigned queue);
 /* Frames of flow that are no answer: into a queue of the device. */
 bool traffic_send(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue);
 
+/* The same with data. */
+bool traffic_send_data(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue);
+
 /* Control traffic into a queue of the outside device. */
 bool traffic_send_arp(unsigned queue);
 
