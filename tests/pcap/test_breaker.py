@@ -48,7 +48,7 @@ def test_syns_without_an_answer_open_it_and_the_first_byte_closes_it(gate):
     trace.outside(trial + 0.001, flows[7].syn())  # one trial, no more
     trace.inside(trial + 0.002, flows[6].replied("SA"))
     trace.outside(trial + 0.003, flows[6].asks())
-    trace.outside(trial + 0.004, flows[8].syn())  # a SYN-ACK proves nothing
+    trace.outside(trial + 0.004, flows[8].syn())
     trace.inside(trial + 0.1, flows[6].answers())
     for i, flow in enumerate(flows[9:]):  # after the ramp everybody is let in
         trace.outside(trial + 0.11 + RAMP_S + i / 1000, flow.syn())
@@ -58,6 +58,22 @@ def test_syns_without_an_answer_open_it_and_the_first_byte_closes_it(gate):
     assert result.refusals("acme") == {"breaker": 4}
     assert len(result.answers) == 4
     assert result.services["web"]["admitted"] == 8
+
+
+def test_a_syn_ack_closes_nothing(gate):
+    """A stopped process still completes handshakes. A trial without a byte has failed after 2 s."""
+    flows, trace = together(6), Trace()
+    for i, flow in enumerate(flows[:3]):
+        trace.outside(1 + i / 100, flow.syn())
+        trace.inside(1.003 + i / 100, flow.replied("RA"))
+    trial = 1.023 + OPEN_MAX_S + 0.01
+    for at, flow in ((trial, flows[3]), (trial + 2 + 2 * OPEN_MAX_S + 0.01, flows[4])):
+        flow.open_at(trace, at)
+    trace.outside(trial + RAMP_S + 0.1, flows[5].syn())  # the second trial is under way
+    result = gate([acme()], [web()]).play(trace)
+
+    assert entered(result, *flows) == [True] * 5 + [False]
+    assert result.refusals("acme") == {"breaker": 1}
 
 
 @pytest.mark.parametrize("when", ["SYN", "request"])
