@@ -48,7 +48,7 @@ static void play(void)
 
     for (uint32_t i = 0; i < w->n_lanes; i++)
         journey_run(&w->burst, w->lanes[i]);
-    journey_release(&w->burst);
+    journey_release(&w->burst, false);
     while (traffic_discard() > 0)
         ;
 }
