@@ -15,8 +15,8 @@ unsigned journey_run(struct burst *burst, struct lane *lane); /* from a queue */
 unsigned journey_run_handed(struct burst *burst);             /* from other workers, to be judged */
 void journey_run_one(struct burst *burst, struct lane *lane, struct rte_mbuf *mbuf);
 
-/* Packets that waited for a slot go on; once per loop. `all`: every one is refused, again until none
- * is left. */
+/* Packets that waited for a slot go on; once per loop. `all`: every one is refused, again until
+ * none is left. */
 unsigned journey_release(struct burst *burst, bool all);
 
 /* flow_visit: ends a flow that was silent too long. `context` is the worker. */

@@ -314,7 +314,7 @@ static void case_B05_slots_without_a_flow_come_back(void **state)
     (void)state;
     l = (struct leak){.idle_ms = fits_ms, .flows = FLOWS / 2, .lose_every = 250};
     play(&l);
-    assert_true(l.lost > WINDOW); /* more than once full of them */
+    assert_true(l.lost > WINDOW);            /* more than once full of them */
     settle(&l, 4 * FLOW_SWEEP_MS * CORE_MS); /* three whole passes in which nothing moves */
     assert_int_equal(used(&l), 0);
     assert_int_equal(counts(&l).reclaimed, l.lost);
