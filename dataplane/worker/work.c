@@ -7,8 +7,6 @@
 
 #define NS_PER_MS 1000000ull
 #define ANSWER_MS 1000u /* a SYN without an answer for so long has failed */
-#define CONNECTION_BITS                                                                            \
-    (SLOT_TRIAL | SLOT_HEALTH) /* of `held`: its first request has them as well */
 
 static void set_slots(struct worker *w, uint64_t slots)
 {
@@ -27,7 +25,7 @@ void work_assign(struct flow *flow, const struct attempt *attempt)
 
 void work_hold_slot(struct worker *w, struct flow *flow, uint8_t held)
 {
-    flow->held = (uint8_t)((flow->held & CONNECTION_BITS) | held);
+    flow->held = held;
     flow->slot_since = flow_time(w->burst.now_ns);
     flow->flags |= FLOW_HAS_SLOT;
     set_slots(w, w->slots + 1);
@@ -62,7 +60,7 @@ void work_free_slot(struct worker *w, struct flow *flow, enum outcome outcome)
 
 void work_hold_connection(struct flow *flow, uint8_t held)
 {
-    flow->held = held & CONNECTION_BITS;
+    flow->held = held;
     flow->marks |= FLOW_CONNECTED | FLOW_FIRST;
 }
 
