@@ -307,7 +307,6 @@ static void workers_that_stop_dismiss_who_waits(void **state)
     (void)state;
     publish_a_long_wait();
     wait_for(the_policy_is_taken);
-    dataplane_tend(gate.dp); /* else they would be shed for the load there was before */
     dataplane_service_counters(gate.dp, CROWD_WEB, &before);
     crowd.oddity_percent = 0;
     crowd.services_are_silent = true; /* opening slots age, so somebody gets in; they stay full */
