@@ -23,6 +23,7 @@
 #define STEP_NS    (100000ull)
 #define OFFERED    750u /* attempts in 1000 steps: half as much again as fits */
 #define IDLE_MAX   10000u
+#define LONGEST_NS (2000 * CORE_S)
 #define SETTLED_NS (300 * CORE_MS) /* after the idle timeout */
 
 struct peer {
@@ -234,6 +235,7 @@ static double play(struct leak *l)
 
     leak_start(l);
     while (l->admitted < l->flows) {
+        assert_true(l->now_ns < LONGEST_NS); /* or nothing moves any more */
         step(l, true);
         if (l->now_ns == from_ns)
             before = l->admitted;
