@@ -144,7 +144,7 @@ static void put(struct rte_mbuf *mbuf, enum direction direction)
     crowd.sent++;
 }
 
-/* The same frame once more, as what it is or with other flags. */
+/* The same frame once more, as what it is or with other flags; before it is put itself. */
 static void put_copy(const struct rte_mbuf *mbuf, uint8_t flags, bool payload)
 {
     struct rte_mbuf *copy = rte_pktmbuf_alloc(crowd.pool);
@@ -182,9 +182,9 @@ static void send_request(struct rte_mbuf *mbuf)
     set_kind(mbuf, TCP_ACK, true);
     if (is_odd()) /* it repeats it, or leaves while the first one may wait */
         put_copy(mbuf, draw(2) ? TCP_ACK : draw(2) ? TCP_RST : FIN_ACK, false);
-    put(mbuf, DIRECTION_IN);
     if (is_odd())
         put_copy(mbuf, TCP_ACK, true);
+    put(mbuf, DIRECTION_IN);
 }
 
 static void go_on(struct rte_mbuf *mbuf)
@@ -259,9 +259,9 @@ bool crowd_begin(enum crowd_service service, uint32_t owner)
     mbuf = make_syn(client_of(flow), port_of(flow), service);
     if (!mbuf)
         return false;
-    put(mbuf, DIRECTION_IN);
-    if (is_odd()) /* again, or it leaves at once; or data too early */
+    if (is_odd()) /* twice, or it leaves at once; or data too early: queues keep no order */
         put_copy(mbuf, draw(2) ? TCP_SYN : draw(2) ? TCP_RST : TCP_ACK, draw(2));
+    put(mbuf, DIRECTION_IN);
     return true;
 }
 

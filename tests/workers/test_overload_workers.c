@@ -57,7 +57,8 @@ static void wait_for(bool (*done)(void))
 
     while (!done()) {
         if (now_ns() - start_ns > PATIENCE_NS)
-            fail_msg("in vain: %u under way, %" PRIu64 " slots", crowd_under_way(), gate_slots());
+            fail_msg("in vain: %u under way, %" PRIu64 " slots, %" PRIu64 " sent",
+                     crowd_under_way(), gate_slots(), crowd.sent);
         be_the_control_thread();
         if (crowd_answer() == 0)
             sched_yield();
