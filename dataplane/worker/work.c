@@ -8,9 +8,11 @@
 #define NS_PER_MS 1000000ull
 #define ANSWER_MS 1000u /* a SYN without an answer for so long has failed */
 
-static void set_slots(struct worker *w, uint64_t slots)
+/* Published: slots of windows. The one reserved for health checks is none of them. */
+static void count_slot(struct worker *w, uint8_t held, int64_t change)
 {
-    __atomic_store_n(&w->slots, slots, __ATOMIC_RELAXED);
+    if (!(held & SLOT_RESERVED))
+        __atomic_store_n(&w->slots, w->slots + (uint64_t)change, __ATOMIC_RELAXED);
 }
 
 void work_assign(struct flow *flow, const struct attempt *attempt)
@@ -28,7 +30,7 @@ void work_hold_slot(struct worker *w, struct flow *flow, uint8_t held)
     flow->held = held;
     flow->slot_since = flow_time(w->burst.now_ns);
     flow->flags |= FLOW_HAS_SLOT;
-    set_slots(w, w->slots + 1);
+    count_slot(w, held, 1);
 }
 
 /* Of an exchange the silence after its reply is no part of it. */
@@ -55,7 +57,7 @@ void work_free_slot(struct worker *w, struct flow *flow, enum outcome outcome)
     flow->flags &= (uint8_t)~FLOW_HAS_SLOT;
     flow->held = 0; /* the trial of a breaker is over with its first exchange */
     admission_complete(w->admission, &slot, &ending, now_ns);
-    set_slots(w, w->slots - 1);
+    count_slot(w, slot.held, -1);
 }
 
 void work_hold_connection(struct flow *flow, uint8_t held)

@@ -132,7 +132,7 @@ def test_case_E07_a_full_window_costs_no_token_and_the_reverse(gate):
     assert (result.tokens("rate"), result.tenants["rate"]["window"]["used"]) == (0, 2)
     assert result.refusals("capacity") == {"capacity": 2}
     assert result.tokens("capacity") == 9
-    assert result.tenants["capacity"]["window"] == {"limit": 5, "used": 1, "peak": 2, "debt": 0}
+    assert result.tenants["capacity"]["window"] == {"limit": 5, "used": 1, "peak": 1, "debt": 0}
     assert result.services["small"]["window"]["used"] == 1
 
 

@@ -132,12 +132,12 @@ def test_health_checks_pass_when_everything_is_full(gate):
     check.close_at(trace, 1.05)
     again = checks.open(1.06)
     probes = {"prefixes": ["10.0.0.0/16"], "attempts": "10/s"}
-    service = web(3, probes=probes, wait={"places": 1, "age": "100ms"})
+    service = web(2, probes=probes, wait={"places": 1, "age": "100ms"})
     mine = {"name": "acme", "prefixes": ["10.1.0.0/16", "10.0.0.0/16"], "window": 1,
             "quota": {"attempts": "1/day", "attempts_burst": 1}}
     result = gate([mine, tenant("globex", 2)], [service]).play(trace)
 
-    # Two slots for everybody, the third for them; the second of globex's waits, the third does not.
+    # Two slots for everybody, one beside them for checks; the second of globex's waits, the third does not.
     assert entered(result, flows) == [True, True, False, False, False]
     assert result.refusals("globex") == {"capacity": 1}
     assert result.tenants["globex"]["waited"] == result.worker["held"] == 1
@@ -145,7 +145,7 @@ def test_health_checks_pass_when_everything_is_full(gate):
     assert result.refusals("acme") == {"share": 2}
     assert result.tokens("acme") == 1
     assert result.tenants["acme"]["offered"] == 2  # checks are nobody's demand
-    assert result.services["web"]["window"] == {"limit": 3, "used": 3, "peak": 3, "debt": 0}
+    assert result.services["web"]["window"] == {"limit": 2, "used": 2, "peak": 2, "debt": 0}
 
 
 def test_health_checks_have_a_rate_of_their_own(gate):
