@@ -17,7 +17,7 @@ const struct decimal_limits limits_ceiling = {POLICY_PPM, POLICY_PPM, "0..1"};
 const struct decimal_limits limits_objective = {POLICY_PPM / 100, POLICY_PPM - 1,
                                                 "0..99.9999 percent"};
 const struct decimal_limits limits_erlangs = {1000, POLICY_MILLI_ERLANGS_MAX,
-                                              "0..4000000 or \"unlimited\""};
+                                              "0..65536 or \"unlimited\""};
 
 bool limits_places(int64_t value, uint32_t *places, struct config_refusal *no)
 {

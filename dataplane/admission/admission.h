@@ -227,6 +227,9 @@ void admission_adopt_flow(struct admission *adm, struct slot *slot); /* sets `he
 /* The same for a connection of a service whose unit is the exchange. */
 void admission_adopt_connection(struct admission *adm, const struct slot *slot);
 
+/* Has the service room for a further connection? For one that asks for its slot at once. */
+bool admission_may_connect(const struct admission *adm, uint32_t service);
+
 /* What was seen of admitted work while it runs. Owner thread. */
 void admission_confirmed(struct admission *adm, struct slot *slot); /* clears SLOT_OPENING */
 void admission_connected(struct admission *adm, const struct slot *slot, uint64_t latency_ns);

@@ -23,7 +23,9 @@ struct service_control {
     double admit;
     double completed_per_s; /* a slow mean */
     uint64_t completed;     /* in the period before */
-    bool was_full, started;
+    bool was_full;          /* at the last look, */
+    bool stayed_full;       /* and at the one before */
+    bool started;
 } __attribute__((aligned(64)));
 
 struct admission_control {
@@ -255,7 +257,7 @@ static void steer_promise(struct admission_control *c, const struct policy_servi
         .useful = s->counters.ledger.pieces[LEDGER_USEFUL],
         .late = s->counters.ledger.pieces[LEDGER_LATE],
         .unfinished = s->counters.ledger.pieces[LEDGER_UNFINISHED],
-        .window_was_full = is_full(c, service) && s->was_full,
+        .window_was_full = s->stayed_full,
     };
 
     c->sum = (struct histogram){0};
@@ -274,8 +276,7 @@ static void steer_promises(struct admission_control *c, const struct policy *pol
         const struct policy_service *service = policy_service(policy, c->next_promise % n);
 
         c->next_promise = c->next_promise % n + 1;
-        if (service->deadline_ns)
-            steer_promise(c, service, now_ns);
+        steer_promise(c, service, now_ns);
     }
 }
 
@@ -287,8 +288,8 @@ static void follow_demand(struct service_control *s, const struct policy_service
     const struct admission_service_counters *k = &s->counters;
     /* Settled work alone: what runs or waits is neither good nor bad yet. Quotas are the tenants'.
      */
-    const struct slo_count good = slo_of_service(ended(k) + k->refused_unique, k->served_late,
-                                                 k->ledger.pieces[LEDGER_USEFUL]);
+    const struct slo_count good =
+        slo_of_service(ended(k) + k->refused_unique, 0, k->ledger.pieces[LEDGER_USEFUL]);
 
     demand_backlog_feed(&s->backlog, k->refused_unique, k->served_late, service->deadline_ns,
                         now_ns);
@@ -333,6 +334,7 @@ static void steer_service(struct admission_control *c, const struct policy_servi
     steer_breaker(c, s, service, now_ns);
     follow_demand(s, service, now_ns, (double)(now_ns - c->last_ns) / 1e9);
     tell(&c->shared->services[service->id].advice.retry_after_s, retry_after_s(c, s, service->id));
+    s->stayed_full = full && s->was_full;
     s->was_full = full;
     s->started = true;
 }

@@ -24,6 +24,7 @@ struct offer {
     bool paid, paid_retry; /* its quotas; its budget */
     bool health;           /* within the tokens reserved for health checks */
     bool trial;            /* the breaker wants one attempt to be its trial */
+    bool sample;           /* it seems too late, but may be the one that shows if it really is */
     uint8_t held;          /* SLOT_*, once it has a slot */
 };
 
@@ -54,16 +55,19 @@ static bool gateway_sheds(const struct admission *adm, const struct offer *o)
                      shed_decay(p, age_since_ns(o->now_ns, stamped_ns)));
 }
 
-static bool is_hopeless(const struct offer *o)
+/* A trial has to come through, whatever it looks like. */
+static bool is_hopeless(struct offer *o)
 {
     const struct promise *promise = &o->service_shared->advice.promise;
     uint64_t deadline_ns = o->service->rules.deadline_ns, spent_ns = o->now_ns - o->first_ns;
 
-    if (!deadline_ns)
+    if (!deadline_ns || o->attempt->held & SLOT_TRIAL)
         return false;
-    return !promise_kept(promise, window_used(&o->service_shared->waiting),
-                         deadline_ns > spent_ns ? deadline_ns - spent_ns : 0) &&
-           !promise_sample((struct promise *)promise, o->now_ns);
+    if (promise_kept(promise, window_used(&o->service_shared->waiting),
+                     deadline_ns > spent_ns ? deadline_ns - spent_ns : 0))
+        return false;
+    o->sample = promise_sample_is_due(promise, o->now_ns);
+    return !o->sample;
 }
 
 static enum reason ask_breaker(struct offer *o)
@@ -206,29 +210,50 @@ static inline enum reason take_free_slot(struct admission *adm, struct offer *o)
 
 static enum reason take_slot(struct admission *adm, struct offer *o)
 {
+    enum reason reason;
+
     /* Nobody overtakes those who wait, on whichever worker. And who finds the window full does not
      * try for it: that takes and gives back words that all workers are busy with. */
     if (!o->health &&
         (window_used(&o->service_shared->waiting) ||
          window_used(&o->service_shared->window) >= o->service->rules.window[o->tenant->class]))
         return REASON_CAPACITY;
-    return take_free_slot(adm, o);
+    reason = take_free_slot(adm, o);
+    if (reason == REASON_NONE && !o->health)
+        wait_sojourn_note(&o->service->sojourn, 0, o->now_ns);
+    return reason;
 }
 
-static __attribute__((noinline)) enum reason claim_trial(struct admission *adm, struct offer *o)
+/* What one of many may have: the breaker's trial, the second's sample. */
+static enum reason claim(struct offer *o)
+{
+    struct service_shared *shared = o->service_shared;
+
+    /* Of a connection it is the request that shows how long things take. */
+    if (o->sample && o->attempt->kind != ATTEMPT_CONNECT &&
+        !promise_sample(&shared->advice.promise, o->now_ns))
+        return REASON_DEADLINE;
+    if (!o->trial)
+        return REASON_NONE;
+    if (!breaker_claim(&shared->breaker, &o->service->rules.breaker, o->now_ns))
+        return REASON_BREAKER;
+    o->held |= SLOT_TRIAL;
+    return REASON_NONE;
+}
+
+static __attribute__((noinline)) enum reason claim_last(struct admission *adm, struct offer *o)
 {
     const struct attempt *a = o->attempt;
     const struct slot slot = {a->tenant, a->service, a->share, o->held};
+    enum reason reason = claim(o);
 
-    if (breaker_claim(&o->service_shared->breaker, &o->service->rules.breaker, o->now_ns)) {
-        o->held |= SLOT_TRIAL;
+    if (reason == REASON_NONE)
         return REASON_NONE;
-    }
     if (a->kind == ATTEMPT_CONNECT)
         admission_disconnect(adm, &slot);
     else
         slot_give_back(adm, &slot);
-    return REASON_BREAKER;
+    return reason;
 }
 
 static enum reason take_room(struct admission *adm, struct offer *o)
@@ -236,7 +261,7 @@ static enum reason take_room(struct admission *adm, struct offer *o)
     enum reason reason =
         o->attempt->kind == ATTEMPT_CONNECT ? take_connection(o) : take_slot(adm, o);
 
-    return reason == REASON_NONE && o->trial ? claim_trial(adm, o) : reason;
+    return reason == REASON_NONE && (o->trial || o->sample) ? claim_last(adm, o) : reason;
 }
 
 /* For who cannot wait: when only slots are left that are kept for its class, they are none that
@@ -251,7 +276,7 @@ static __attribute__((noinline)) enum reason take_kept(struct admission *adm, st
     if (class == CLASS_BULK || used < limits[class - 1] || used >= limits[class])
         return REASON_CAPACITY;
     reason = take_free_slot(adm, o);
-    return reason == REASON_NONE && o->trial ? claim_trial(adm, o) : reason;
+    return reason == REASON_NONE && (o->trial || o->sample) ? claim_last(adm, o) : reason;
 }
 
 /* -- the order -- */
@@ -332,7 +357,8 @@ static __attribute__((noinline)) uint32_t enter_queue(struct admission *adm, con
                       (opens_slot(o) ? WAITER_OPENS : 0) | (rules->n_shares ? WAITER_SHARED : 0)),
     };
 
-    if (o->trial || o->health || a->held & SLOT_TRIAL || !rules->places[o->tenant->class])
+    if (o->trial || o->sample || o->health || a->held & SLOT_TRIAL ||
+        !rules->places[o->tenant->class])
         return ADMISSION_NONE;
     return waiting_enter(adm, &waiter);
 }
@@ -391,10 +417,10 @@ static void count_let_in(struct admission *adm, const struct offer *o)
     if (a->kind == ATTEMPT_CONNECT) {
         admission_count(&o->service->counters.connected, 1);
     } else {
-        wait_sojourn_note(&o->service->sojourn, 0, o->now_ns);
         offer_admitted(adm, &slot, o->retry);
     }
-    tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
+    if (a->kind != ATTEMPT_FIRST) /* whose packet was charged as one of its connection */
+        tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
 }
 
 /* -- offers -- */

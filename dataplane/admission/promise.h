@@ -54,6 +54,12 @@ static inline bool promise_kept(const struct promise *p, uint32_t waiting, uint6
     return ((uint64_t)waiting + 1) * interval_ns + service_ns <= remaining_ns;
 }
 
+/* Is it time for the next sample? Takes nothing. */
+static inline bool promise_sample_is_due(const struct promise *p, uint64_t now_ns)
+{
+    return now_ns >= __atomic_load_n(&p->sample_after_ns, __ATOMIC_RELAXED);
+}
+
 /* Shall an attempt that seems hopeless pass as a sample? One a second, over all workers. */
 static inline bool promise_sample(struct promise *p, uint64_t now_ns)
 {

@@ -91,6 +91,12 @@ void admission_adopt_flow(struct admission *adm, struct slot *slot)
     admission_count(&adm->services[slot->service].counters.adopted, 1);
 }
 
+bool admission_may_connect(const struct admission *adm, uint32_t service)
+{
+    return window_used(&adm->shared->services[service].connections) <
+           adm->services[service].rules.connections;
+}
+
 void admission_adopt_connection(struct admission *adm, const struct slot *slot)
 {
     window_force(&adm->shared->services[slot->service].connections);

@@ -24,7 +24,7 @@
 #define POLICY_PREFIXES_MAX 1048576
 #define POLICY_NONE         UINT32_MAX
 
-#define POLICY_MILLI_ERLANGS_MAX 4000000000u
+#define POLICY_MILLI_ERLANGS_MAX 65536000u /* what occupancy.h can count */
 #define POLICY_ERLANGS_UNLIMITED UINT32_MAX
 
 /* As the configuration writes them. */

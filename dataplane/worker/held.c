@@ -93,6 +93,7 @@ static void begin(struct burst *b, unsigned i, const struct released *released)
     if (!(flow->marks & FLOW_CONNECTED)) { /* its life began when it came */
         if (flow->unit == UNIT_EXCHANGE)
             work_adopt_connection(w, flow);
+        flow->heard_ms = b->moment.age_ms; /* the service hears of it only now */
         work_hold_slot(w, flow, released->decision.held);
         step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
         return;

@@ -60,6 +60,8 @@ void journey_expire(struct flow_table *table, struct flow *flow, void *context)
     if (flow->flags & FLOW_WAITS) /* its age has a bound of its own */
         return;
     work_look_after(w, flow);
+    if (flow->flags & FLOW_REPLIES && !(flow->marks & FLOW_IS_TIMED)) /* there was no room for it */
+        silences_watch(w, flow);
     if (!flow_expired(flow, w->timeouts, flow_table_now_ms(table), &outcome))
         return;
     if (flow->flags & FLOW_HAS_SLOT && outcome == OUTCOME_AGED)

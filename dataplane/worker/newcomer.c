@@ -91,15 +91,23 @@ bool step_opens_flow(const struct burst *b, unsigned i)
            (packet->kind == PACKET_UDP || (packet->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN);
 }
 
-/* What forbids an attempt before admission is asked: no room for its flow, or a flow that lingers
- * on the same ports and still has its slot, because its work may run on. */
+/* What forbids an attempt before admission is asked: no room for its flow, a flow that lingers on
+ * the same ports and still has its slot, because its work may run on; or no room for the connection
+ * of a request that came with its SYN. */
 static enum reason standing_in_the_way(const struct burst *b, unsigned i)
 {
+    const struct worker *w = b->worker;
     const struct flow *flow = b->queries[i].flow;
+    const struct attempt *attempt = &b->attempts[i];
 
-    if (!flow)
-        return flow_has_room(b->worker->flows, b->queries[i].hash) ? REASON_NONE : REASON_TABLE;
-    return flow->flags & FLOW_HAS_SLOT ? REASON_SHARE : REASON_NONE;
+    if (!flow && !flow_has_room(w->flows, b->queries[i].hash))
+        return REASON_TABLE;
+    if (flow && flow->flags & FLOW_HAS_SLOT)
+        return REASON_SHARE;
+    if (w->facts[attempt->service].unit == UNIT_EXCHANGE && attempt->kind == ATTEMPT_WORK &&
+        !admission_may_connect(w->admission, attempt->service))
+        return REASON_CONNECTIONS;
+    return REASON_NONE;
 }
 
 /* The flow of an attempt that was let in or waits; an old one starts anew. */

@@ -88,6 +88,8 @@ void step_refuse_turn(struct burst *b, unsigned i, enum reason reason)
 
     switch ((enum policy_turn)w->facts[flow->service].turn) {
     case TURN_PASS:
+        if (reason != REASON_CAPACITY) /* only a slot may be owed */
+            break;
         admission_adopt_flow(w->admission, &slot);
         pass(b, i, slot.held);
         return;
@@ -95,9 +97,9 @@ void step_refuse_turn(struct burst *b, unsigned i, enum reason reason)
         end_connection(b, i, reason, is_http(b, i));
         return;
     case TURN_RST:
-        end_connection(b, i, reason, false);
-        return;
+        break;
     }
+    end_connection(b, i, reason, false);
 }
 
 void step_ask_turn(struct burst *b, unsigned i, enum flow_effect effect)

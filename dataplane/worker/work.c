@@ -88,6 +88,8 @@ void work_leave(struct worker *w, struct flow *flow, enum outcome outcome)
 void work_close(struct worker *w, struct flow *flow)
 {
     work_leave(w, flow, OUTCOME_ABORTED);
+    if (flow->unit == UNIT_DATAGRAM) /* replies to earlier ones may be under way */
+        return;
     flow->flags &= (uint8_t) ~(FLOW_OWES | FLOW_REPLIES);
     flow->state = FLOW_SHUT;
     flow->heard_ms = w->burst.moment.age_ms;
@@ -170,27 +172,36 @@ void work_follow(struct burst *b, unsigned i, struct flow_change change)
         work_free_slot(w, flow, change.outcome);
 }
 
-/* How long the service has let its client wait. A connection may be open for long before it is
- * asked anything; what is heard while a reply is owed is the request, then the service alone. */
+/* For how long the service has owed its client something. What is heard while a reply is owed is
+ * the request, then the service alone: acknowledging a request that has not come to its end is a
+ * sign of life. */
 static uint64_t unanswered_ns(const struct worker *w, const struct flow *flow)
 {
-    if (flow->state != FLOW_OPENING && flow->unit == UNIT_CONNECTION)
+    if (flow->state != FLOW_OPENING && flow->unit != UNIT_DATAGRAM)
         return (w->burst.moment.age_ms - flow->heard_ms) * NS_PER_MS;
-    return flow_elapsed_ns(flow, w->burst.now_ns);
+    return flow_since_ns(flow->flags & FLOW_HAS_SLOT ? flow->slot_since : flow->began,
+                         w->burst.now_ns);
+}
+
+/* Does the service owe an answer? Nothing is owed to a client that has not shown that it is there.
+ */
+static bool is_owed(const struct flow *flow)
+{
+    if (flow->state == FLOW_OPENING)
+        return true;
+    return flow->flags & FLOW_HAS_SLOT &&
+           (flow->unit == UNIT_DATAGRAM ||
+            (flow->flags & FLOW_OWES && flow->state > FLOW_ANSWERED));
 }
 
 void work_look_after(struct worker *w, struct flow *flow)
 {
-    uint64_t now_ns = w->burst.now_ns;
-    bool opening = flow->state == FLOW_OPENING;
-
     if (flow->flags & FLOW_HAS_SLOT && !(flow->held & SLOT_RESERVED))
         admission_survey_slot(w->admission, flow->tenant, flow->service,
-                              flow_since_ns(flow->slot_since, now_ns));
-    if (flow->held & FLOW_REPORTED || flow->service == FLOW_NO_SERVICE ||
-        !(opening || (flow->flags & (FLOW_OWES | FLOW_HAS_SLOT)) == (FLOW_OWES | FLOW_HAS_SLOT)))
+                              flow_since_ns(flow->slot_since, w->burst.now_ns));
+    if (flow->held & FLOW_REPORTED || flow->service == FLOW_NO_SERVICE || !is_owed(flow))
         return;
     if (unanswered_ns(w, flow) >=
-        (opening ? ANSWER_MS : w->facts[flow->service].response_ms) * NS_PER_MS)
+        (flow->state == FLOW_OPENING ? ANSWER_MS : w->facts[flow->service].response_ms) * NS_PER_MS)
         report_failure(w, flow);
 }

@@ -25,7 +25,7 @@ def check_promises(result, useful_min):
     possible = sum(min(row["offered"], CAPACITY) for row in series)
     admitted = result["useful"] + result["late"] + result["unfinished"]
     assert result["useful"] >= useful_min * possible, (result["useful"], possible)
-    assert result["eff_p99_ms"] <= 1000 * overload.DEADLINE_S
+    assert result["eff_p99_ms"] < 1000 * overload.DEADLINE_S
     assert admitted - result["useful"] <= BROKEN_MAX * admitted
 
 
@@ -85,10 +85,6 @@ def test_critical_work_loses_nothing_while_bulk_rises(make_lab):
     assert min(useful[1:]) >= 0.85 * (100 - 20)
 
 
-def refused_at_once(row):
-    return row["refused_rst"] == row["offered"]
-
-
 def test_a_stopped_backend_costs_one_open_period_and_a_ramp(make_lab):
     lab = make_lab(service=overload.service())
     # Requests that reach the service, by the time they do.
@@ -118,7 +114,7 @@ def test_a_stopped_backend_costs_one_open_period_and_a_ramp(make_lab):
     assert all(row["useful"] == 0 and row["offered"] - row["refused_rst"] <= 1 for row in dark)
     assert result["refusal_p50_ms"] < 50  # at once: a tenth of what a held one would take
     probes = sum(opened + 0.1 < t < continued for t in seen)
-    assert probes <= 1 + (continued - opened) / (0.9 * OPEN_S)  # 10 % of jitter
+    assert probes <= 3  # after 1 s, 2 s more, 4 s more
 
     # The open period that ran at CONT began while it was stopped, and is 1, 2 or 4 s long.
     full = continued - start + 4 * OPEN_S * 1.1 + RAMP_S

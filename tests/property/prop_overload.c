@@ -59,11 +59,22 @@ static void let_in(struct walk *w, uint32_t worker, const struct attempt *a, uin
     add_slot(w, worker, &slot, a->client);
 }
 
+/* A flow whose packet waits asks for nothing more. */
+static bool waits_already(const struct walk *w, uint32_t worker, const struct attempt *a)
+{
+    for (uint32_t i = 0; i < w->n_queued; i++)
+        if (w->queued[i].worker == worker && w->queued[i].attempt.flow == a->flow)
+            return true;
+    return false;
+}
+
 static void offer(struct walk *w, uint32_t worker, const struct attempt *a)
 {
     const uint32_t waiting = gate_waiting(&w->g, a->service);
     struct decision d;
 
+    if (a->kind == ATTEMPT_WORK && waits_already(w, worker, a))
+        return;
     if (w->n_slots + w->n_queued >= LIVE_MAX - 1 || w->n_connections == LIVE_MAX)
         return;
     d = gate_offer(&w->g, worker, a);
@@ -104,8 +115,8 @@ static void first_request(struct walk *w)
                          .kind = ATTEMPT_FIRST,
                          .held = c.slot.held,
                          .client = c.client,
-                         .flow = below(w, 500),
                          .cookie = ++w->g.cookies};
+    a.flow = a.cookie; /* a connection of its own */
     offer(w, c.worker, &a);
 }
 

@@ -163,9 +163,9 @@ static void decimals_are_exact(void **state)
         WEB "shed = { ceiling = \"0.9\"; };" END,
         "front.conf:2: services[0].shed.ceiling: \"0.9\" is a string, no number (0..1)\n");
     config_text_refused(CONFIG_GATES
-                        "tenants = ({ name = \"default\"; quota = { erlangs = 4000001; }; });",
-                        "front.conf:1: tenants[0].quota.erlangs: \"4000001\" is out of range "
-                        "(0..4000000 or \"unlimited\")\n");
+                        "tenants = ({ name = \"default\"; quota = { erlangs = 65537; }; });",
+                        "front.conf:1: tenants[0].quota.erlangs: \"65537\" is out of range "
+                        "(0..65536 or \"unlimited\")\n");
 }
 
 static uint32_t erlangs_of(const char *value)
@@ -188,7 +188,7 @@ static void erlangs_count_thousandths(void **state)
     assert_int_equal(erlangs_of("2.5"), 2500);
     assert_int_equal(erlangs_of("0"), 0);
     assert_int_equal(erlangs_of("0.001"), 1);
-    assert_true(erlangs_of("4000000") == 4000000000);
+    assert_true(erlangs_of("65536") == 65536000);
     assert_true(erlangs_of("\"unlimited\"") == POLICY_ERLANGS_UNLIMITED);
 }
 

@@ -78,8 +78,8 @@ static void every_key_sets_its_own_field(void **state)
     assert_int_equal(tenant.milli_erlangs, 2500);
     set("quota.erlangs=unlimited");
     assert_true(tenant.milli_erlangs == POLICY_ERLANGS_UNLIMITED);
-    set("quota.erlangs=4000000");
-    assert_true(tenant.milli_erlangs == 4000000000);
+    set("quota.erlangs=65536");
+    assert_true(tenant.milli_erlangs == 65536000);
     set("class=critical");
     assert_int_equal(tenant.class, CLASS_CRITICAL);
     assert_string_equal(tenant.name, "acme");
@@ -127,9 +127,9 @@ static void what_is_refused_changes_nothing(void **state)
     refused("window=-1", "\"-1\" is no window", "0..16777216 slots or \"unlimited\"");
     refused("window=18446744073709551617", "\"18446744073709551617\" is no window",
             "0..16777216 slots or \"unlimited\"");
-    refused("quota.erlangs=0.0005", "\"0.0005\" is too fine", "0..4000000 or \"unlimited\"");
-    refused("quota.erlangs=4000000.001", "\"4000000.001\" is out of range",
-            "0..4000000 or \"unlimited\"");
+    refused("quota.erlangs=0.0005", "\"0.0005\" is too fine", "0..65536 or \"unlimited\"");
+    refused("quota.erlangs=65536.001", "\"65536.001\" is out of range",
+            "0..65536 or \"unlimited\"");
     refused("class=vip", "\"vip\" is no class", "bulk, normal or critical");
     refused("window", "\"window\" is no KEY=VALUE, without blanks", keys);
     refused("quota.brust=5", "a tenant has no key \"quota.brust\"", keys);
