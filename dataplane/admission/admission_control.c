@@ -60,6 +60,7 @@ struct admission_control *admission_control_init(void *memory, struct admission_
     for (uint32_t i = 0; i < shared->size.n_services; i++) {
         shed_control_init(&control->services[i].shed);
         control->services[i].admit = 1;
+        control->services[i].ramp_since_ns = NO_RAMP;
     }
     return control;
 }
@@ -179,7 +180,7 @@ static double ramp(struct service_control *s, const struct policy_service *servi
 }
 
 static void steer_shedding(struct admission_control *c, struct service_control *s,
-                           const struct policy_service *service, bool full, uint64_t now_ns)
+                           const struct policy_service *service, uint64_t now_ns)
 {
     const struct shed_rules rules = shed_rules_of(service);
     struct advice *advice = &c->shared->services[service->id].advice;
@@ -187,7 +188,7 @@ static void steer_shedding(struct admission_control *c, struct service_control *
         .completed = ended(&s->counters),
         .head_age_ns = oldest_age_ns(c, service->id, now_ns),
         .clients = count_clients(c, service->id),
-        .window_was_full = full && s->was_full,
+        .window_was_full = s->stayed_full,
     };
 
     for (unsigned k = 0; k < CLASS_MAX; k++)
@@ -286,8 +287,7 @@ static void follow_demand(struct service_control *s, const struct policy_service
                           uint64_t now_ns, double span_s)
 {
     const struct admission_service_counters *k = &s->counters;
-    /* Settled work alone: what runs or waits is neither good nor bad yet. Quotas are the tenants'.
-     */
+    /* Settled work alone: what runs or waits is neither good nor bad. Quotas are the tenants'. */
     const struct slo_count good =
         slo_of_service(ended(k) + k->refused_unique, 0, k->ledger.pieces[LEDGER_USEFUL]);
 
@@ -328,14 +328,12 @@ static void steer_service(struct admission_control *c, const struct policy_servi
     bool full = is_full(c, service);
 
     sum_counters(c, service->id, &s->counters);
-    if (!s->started)
-        s->ramp_since_ns = NO_RAMP;
-    steer_shedding(c, s, service, full, now_ns);
+    s->stayed_full = full && s->was_full;
+    s->was_full = full;
+    steer_shedding(c, s, service, now_ns);
     steer_breaker(c, s, service, now_ns);
     follow_demand(s, service, now_ns, (double)(now_ns - c->last_ns) / 1e9);
     tell(&c->shared->services[service->id].advice.retry_after_s, retry_after_s(c, s, service->id));
-    s->stayed_full = full && s->was_full;
-    s->was_full = full;
     s->started = true;
 }
 
@@ -389,12 +387,11 @@ void admission_control_view(const struct admission_control *c, const struct poli
     const struct service_control *s = &c->services[service->id];
     const struct service_shared *shared = &c->shared->services[service->id];
     struct breaker_rules rules;
-    uint32_t waiting = window_used(&shared->waiting);
 
     *view = (struct service_view){
         .admit = s->admit,
         .capacity_per_s = s->output.capacity_per_s,
-        .waiting = waiting,
+        .waiting = window_used(&shared->waiting),
         .connections = window_used(&shared->connections),
         .opening = window_used(&shared->opening),
         .oldest_wait_ns = oldest_age_ns(c, service->id, now_ns),

@@ -7,9 +7,8 @@
 #include "dataplane/admission/shed.h"
 
 #define CLIENTS_NS 1000000000ull /* how long a window of distinct clients is */
-#define SALT_TURNED_AWAY                                                                           \
-    0x5bd1e995u /* the operator's ramp turns others away than shedding does                        \
-                 */
+/* The operator's ramp turns others away than shedding does. */
+#define SALT_TURNED_AWAY 0x5bd1e995u
 
 /* What has been found out about an attempt on its way through the checks. */
 struct offer {
@@ -334,8 +333,8 @@ static enum reason decide(struct admission *adm, struct offer *o)
     return reason == REASON_NONE ? take_room(adm, o) : reason;
 }
 
-/* Full now, but perhaps not for long. The trial of a breaker does not wait: it would try nothing.
- */
+/* Full now, but perhaps not for long. What is to try something does not wait: neither a breaker's
+ * trial nor a sample would show anything by that. */
 static __attribute__((noinline)) uint32_t enter_queue(struct admission *adm, const struct offer *o)
 {
     const struct attempt *a = o->attempt;
@@ -414,11 +413,10 @@ static void count_let_in(struct admission *adm, const struct offer *o)
     const struct attempt *a = o->attempt;
     const struct slot slot = {a->tenant, a->service, a->share, o->held};
 
-    if (a->kind == ATTEMPT_CONNECT) {
+    if (a->kind == ATTEMPT_CONNECT)
         admission_count(&o->service->counters.connected, 1);
-    } else {
+    else
         offer_admitted(adm, &slot, o->retry);
-    }
     if (a->kind != ATTEMPT_FIRST) /* whose packet was charged as one of its connection */
         tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
 }
@@ -499,8 +497,8 @@ struct decision admission_offer(struct admission *adm, const struct attempt *att
         enum reason reason = answered_find(adm->answered, attempt->flow, now_ns);
 
         if (reason != REASON_NONE) { /* the same attempt once more */
-            admission_count(&o.tenant->counters.attempt_packets, 1);
-            admission_count(&o.service->counters.attempt_packets, 1);
+            admission_repeat(
+                adm, &(struct slot){.tenant = attempt->tenant, .service = attempt->service});
             return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason};
         }
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The steps in the order in which a burst meets them; journey() at the end is the list. What a
- * step does with a single packet stands in arrival.c, unasked.c, known.c and newcomer.c.
+ * step does with a single packet stands in arrival.c, unasked.c, known.c, newcomer.c, turns.c
+ * and held.c.
  */
 #include "dataplane/worker/journey.h"
 

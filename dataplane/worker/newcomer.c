@@ -189,12 +189,7 @@ static void pass_midflow(struct burst *b, unsigned i)
     step_decide(b, i, ACTION_FORWARD, PASS_MIDFLOW);
 }
 
-/*
- * What a service sends on a flow we do not know. Data proves that work runs: the flow is adopted,
- * its slot taken on debt. Less proves nothing: a repeated SYN-ACK answers a spoofed client, an ACK
- * or FIN may be the echo of a flow that has ended. A SYN is a flow the inside starts. So is a
- * datagram; it may be a late reply as well, so it lets no more than one datagram back in.
- */
+/* The work that a service shows to be running. */
 static void adopt(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
@@ -215,6 +210,12 @@ static void adopt(struct burst *b, unsigned i)
     admission_count_out(w->admission, slot.tenant, attempt->ip_bytes);
 }
 
+/*
+ * What a service sends on a flow we do not know. Data proves that work runs: the flow is adopted,
+ * its slot taken on debt. Less proves nothing: a repeated SYN-ACK answers a spoofed client, an ACK
+ * or FIN may be the echo of a flow that has ended. A SYN is a flow the inside starts. So is a
+ * datagram; it may be a late reply as well, so it lets no more than one datagram back in.
+ */
 static void learn_from_service(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;
