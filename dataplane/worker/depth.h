@@ -10,7 +10,9 @@
 
 /* The fullest of all queues whose depth can be told (receive queues where the driver counts them,
  * hand-over rings always), and what was missed since the last call. A full burst alone says little:
- * a worker that keeps up sees them, too. */
+ * a worker that keeps up sees them, too. A worker that stands still is not behind but held up: to
+ * refuse work at the others' doors would not help it, so what waits for it does not count, and
+ * nothing that was missed while one stands, for nobody can tell for whom it was. */
 struct gateway_sample depth_sample(struct dataplane *dp);
 
 #endif
