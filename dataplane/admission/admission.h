@@ -64,6 +64,7 @@ struct attempt {
     uint8_t held;      /* ATTEMPT_FIRST: the `held` of the connection's slot */
     uint64_t client;   /* keyed hash of who asks (its address): the same for all its attempts */
     uint64_t flow;     /* keyed hash of the flow, the same for all packets of the attempt */
+    uint32_t isn;      /* ATTEMPT_SYN: its sequence number, the same in every repeat of that SYN */
     uint64_t cookie;   /* comes back with the decision when the attempt had to wait */
 };
 

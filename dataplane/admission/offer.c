@@ -345,6 +345,7 @@ static __attribute__((noinline)) uint32_t enter_queue(struct admission *adm, con
         .until_ns = rules->deadline_ns ? o->first_ns + rules->deadline_ns : WAIT_FOREVER,
         .client = a->client,
         .flow = a->flow,
+        .isn = a->isn,
         .service = a->service,
         .tenant = a->tenant,
         .ip_bytes = a->kind == ATTEMPT_FIRST ? 0 : a->ip_bytes,
@@ -393,6 +394,12 @@ static inline void count_try(const struct offer *o)
     admission_count(&s->offered, 1);
 }
 
+static inline void count_repeat(struct tenant_state *tenant, struct service_state *service)
+{
+    admission_count(&tenant->counters.attempt_packets, 1);
+    admission_count(&service->counters.attempt_packets, 1);
+}
+
 void offer_refused(struct admission *adm, const struct refused *r, uint64_t now_ns)
 {
     struct service_state *s = &adm->services[r->service];
@@ -405,7 +412,7 @@ void offer_refused(struct admission *adm, const struct refused *r, uint64_t now_
         demand_note(adm->shared->demand, demand_key(r->client, r->service), s->rules.retry_ns,
                     now_ns);
     if (adm->answered && r->syn)
-        answered_note(adm->answered, r->flow, r->reason, now_ns);
+        answered_note(adm->answered, r->key, r->reason, now_ns);
 }
 
 static void count_let_in(struct admission *adm, const struct offer *o)
@@ -437,7 +444,7 @@ static __attribute__((noinline)) struct decision refuse(struct admission *adm,
                                     .known = o->retry,
                                     .syn = (a->flags & ATTEMPT_SYN) != 0,
                                     .client = a->client,
-                                    .flow = a->flow},
+                                    .key = answered_key(a->flow, a->isn)},
                   o->now_ns);
     return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason, .waiter = ADMISSION_NONE};
 }
@@ -494,11 +501,11 @@ struct decision admission_offer(struct admission *adm, const struct attempt *att
     o.tenant_shared = &adm->shared->tenants[attempt->tenant];
     o.service_shared = &adm->shared->services[attempt->service];
     if (adm->answered && attempt->flags & ATTEMPT_SYN) {
-        enum reason reason = answered_find(adm->answered, attempt->flow, now_ns);
+        enum reason reason =
+            answered_find(adm->answered, answered_key(attempt->flow, attempt->isn), now_ns);
 
         if (reason != REASON_NONE) { /* the same attempt once more */
-            admission_repeat(
-                adm, &(struct slot){.tenant = attempt->tenant, .service = attempt->service});
+            count_repeat(o.tenant, o.service);
             return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason};
         }
     }
@@ -530,8 +537,7 @@ void admission_refuse(struct admission *adm, const struct attempt *a, enum reaso
 
 void admission_repeat(struct admission *adm, const struct slot *slot)
 {
-    admission_count(&adm->tenants[slot->tenant].counters.attempt_packets, 1);
-    admission_count(&adm->services[slot->service].counters.attempt_packets, 1);
+    count_repeat(&adm->tenants[slot->tenant], &adm->services[slot->service]);
 }
 
 void admission_prefetch_packet(const struct admission *adm, uint32_t tenant)
@@ -553,7 +559,7 @@ void admission_prefetch_attempt(const struct admission *adm, const struct attemp
     __builtin_prefetch(&shared->window, 1);
     __builtin_prefetch(&shared->retries);
     if (adm->answered && attempt->flags & ATTEMPT_SYN)
-        answered_prefetch(adm->answered, attempt->flow);
+        answered_prefetch(adm->answered, answered_key(attempt->flow, attempt->isn));
     if (adm->shared->demand)
         demand_prefetch(adm->shared->demand, demand_key(attempt->client, attempt->service));
 }

@@ -20,10 +20,10 @@ static inline uint64_t age_since_ns(uint64_t now_ns, uint64_t then_ns)
 struct refused {
     uint32_t tenant, service;
     enum reason reason;
-    bool retry; /* of work that was counted before */
-    bool known; /* the memory of unserved work has just said so */
-    bool syn;   /* a repeat of its packet gets the same answer */
-    uint64_t client, flow;
+    bool retry;           /* of work that was counted before */
+    bool known;           /* the memory of unserved work has just said so */
+    bool syn;             /* a repeat of its packet gets the same answer */
+    uint64_t client, key; /* key: answered_key(), given `syn` */
 };
 
 /* Counts a refusal, and remembers it. */

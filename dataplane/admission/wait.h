@@ -40,6 +40,7 @@ struct waiter {
     uint32_t older, newer;              /* of its class on this queue; `newer` links free ones */
     uint32_t before, behind;            /* in its line */
     uint32_t service, tenant, ip_bytes; /* the caller's */
+    uint32_t isn;                       /* the caller's: of a SYN */
     uint8_t line;                       /* wait_line(share, class) */
     uint8_t class, share, flags;        /* flags: the caller's */
 } __attribute__((aligned(64)));

@@ -203,7 +203,7 @@ static void refuse(struct release *r, const struct waiter *waiter, enum reason r
                                     .retry = (waiter->flags & WAITER_RETRY) != 0,
                                     .syn = (waiter->flags & WAITER_SYN) != 0,
                                     .client = waiter->client,
-                                    .flow = waiter->flow},
+                                    .key = answered_key(waiter->flow, waiter->isn)},
                   r->now_ns);
 }
 

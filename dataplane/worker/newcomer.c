@@ -34,8 +34,10 @@ void step_classify(struct burst *b, unsigned i)
     facts = &w->facts[attempt->service];
     if (facts->has_shares)
         attempt->share = (uint8_t)policy_share_of(b->policy, service, tenant);
-    if (packet->kind == PACKET_TCP)
+    if (packet->kind == PACKET_TCP) {
         attempt->flags = ATTEMPT_SYN;
+        attempt->isn = packet->tcp_seq;
+    }
     if (facts->has_probes && policy_is_probe(b->policy, service, &key->outside))
         attempt->flags |= ATTEMPT_HEALTH;
     if (!flow_opening_takes_slot((enum policy_unit)facts->unit, packet))

@@ -141,7 +141,6 @@ def check_back(lab, seen, epoch):
     assert until(5, lambda: workers(lab)[HELD_UP]["handed_in"] > seen[HELD_UP]["handed_in"])
 
 
-@pytest.mark.skip(reason="not understood: a connection is refused while a worker is stopped")
 def test_a_stopped_worker_holds_up_nobody_else(make_lab):
     lab = make_lab(BITS, workers=POLLING)
     start = time.monotonic()

@@ -261,6 +261,26 @@ static void case_B01_refused_syn_that_comes_again(void **state)
     assert_int_equal(admission_tenant_counters(g->crew.workers[0], BULK)->offered, 1);
 }
 
+/* The ports of a refused attempt are soon another's: its SYN has a number of its own. */
+static void a_new_connection_of_the_same_ports_is_an_attempt_of_its_own(void **state)
+{
+    struct gate *g = *state;
+    struct attempt a = gate_attempt(g, BULK, WEB);
+
+    a.flags = ATTEMPT_SYN;
+    a.isn = 7;
+    g->services[WEB].window = 0;
+    gate_adopt(g);
+    assert_int_equal(gate_offer(g, 0, &a).reason, REASON_CAPACITY);
+    g->services[WEB].window = 1;
+    gate_adopt(g);
+    assert_int_equal(gate_offer(g, 0, &a).reason, REASON_CAPACITY);
+    a.isn = 8;
+    assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_ADMIT);
+    assert_int_equal(gate_counts(g, WEB).attempts, 2);
+    assert_int_equal(gate_counts(g, WEB).attempt_packets, 3);
+}
+
 /* 1000 calls of three tries against a backend that fails all of them. */
 static uint64_t tries_that_reach_the_backend(struct gate *g)
 {
@@ -451,6 +471,7 @@ int main(void)
         OVERLOAD_TEST(refusal_for_want_of_room_spends_nothing),
         OVERLOAD_TEST(waiting_in_vain_spends_nothing),
         OVERLOAD_TEST(case_B01_refused_syn_that_comes_again),
+        OVERLOAD_TEST(a_new_connection_of_the_same_ports_is_an_attempt_of_its_own),
         OVERLOAD_TEST(retries_are_bounded_while_overloaded),
         OVERLOAD_TEST(retries_are_free_while_there_is_room),
         OVERLOAD_TEST(erlangs_are_debited_when_work_ends),
