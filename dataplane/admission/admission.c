@@ -159,15 +159,24 @@ const struct window *admission_share_window(const struct admission_shared *share
     return &shared->services[service].shares[share];
 }
 
-const struct histogram *admission_latency(const struct admission *adm, uint32_t service,
-                                          enum latency latency)
+void admission_sum_latency(const struct admission *adm, uint32_t service, enum latency latency,
+                           struct histogram *sum)
 {
     const struct service_state *s = &adm->services[service];
-    const struct histogram *const all[LATENCY_MAX] = {
-        [LATENCY_CONNECT] = &s->connect,
-        [LATENCY_REPLY] = &s->reply,
-        [LATENCY_EFFECTIVE] = &s->effective,
-    };
 
-    return all[latency];
+    switch (latency) {
+    case LATENCY_CONNECT:
+        histogram_sum(sum, &s->connect);
+        break;
+    case LATENCY_REPLY:
+        histogram_sum(sum, &s->useful);
+        histogram_sum(sum, &s->useless);
+        break;
+    case LATENCY_EFFECTIVE:
+        histogram_sum(sum, &s->useful);
+        histogram_sum(sum, &s->missed);
+        break;
+    case LATENCY_MAX:
+        break;
+    }
 }

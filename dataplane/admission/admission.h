@@ -295,7 +295,8 @@ enum latency {
                           its deadline */
     LATENCY_MAX,
 };
-const struct histogram *admission_latency(const struct admission *adm, uint32_t service,
-                                          enum latency latency);
+/* Adds one worker's to `sum`. */
+void admission_sum_latency(const struct admission *adm, uint32_t service, enum latency latency,
+                           struct histogram *sum);
 
 #endif

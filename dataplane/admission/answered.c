@@ -17,6 +17,7 @@ struct line {
 
 struct answered {
     uint64_t line_mask;
+    uint64_t until_ns; /* no answer stands longer: while nobody is refused no line is looked at */
     struct line lines[];
 } __attribute__((aligned(64)));
 
@@ -56,6 +57,8 @@ enum reason answered_find(const struct answered *answered, uint64_t hash, uint64
 {
     const struct way *ways = answered->lines[hash & answered->line_mask].ways;
 
+    if (now_ns >= answered->until_ns)
+        return REASON_NONE;
     for (unsigned i = 0; i < WAYS; i++)
         if (is_of(&ways[i], hash) && stands(&ways[i], now_ns))
             return (enum reason)ways[i].reason;
@@ -72,6 +75,7 @@ void answered_note(struct answered *answered, uint64_t hash, enum reason reason,
         if (ways[i].first_ns < oldest->first_ns)
             oldest = &ways[i];
     }
+    answered->until_ns = now_ns + ANSWERED_NS;
     *oldest = (struct way){.first_ns = now_ns, .tag = hash >> TAG_SHIFT, .reason = reason};
 }
 

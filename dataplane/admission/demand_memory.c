@@ -15,6 +15,7 @@ struct line {
 
 struct demand_memory {
     uint64_t line_mask;
+    uint64_t until_tick; /* atomic: nothing is unserved for longer than to the end of that tick */
     struct line lines[];
 } __attribute__((aligned(64)));
 
@@ -81,6 +82,25 @@ static bool may_know(const struct line *line, uint32_t tag)
     return false;
 }
 
+/* While all is served, no line is looked at. */
+static bool knows_nothing(const struct demand_memory *memory, uint64_t now_ns)
+{
+    return now_ns >> TICK_SHIFT > __atomic_load_n(&memory->until_tick, __ATOMIC_RELAXED);
+}
+
+/* Written once a tick at most, so that workers may read it all the time. */
+static void remember_until(struct demand_memory *memory, uint64_t within_ns, uint64_t now_ns)
+{
+    uint64_t until_ns = now_ns + within_ns, until_tick, before;
+
+    until_tick = (until_ns < now_ns ? UINT64_MAX : until_ns) >> TICK_SHIFT;
+    before = __atomic_load_n(&memory->until_tick, __ATOMIC_RELAXED);
+    while (before < until_tick &&
+           !__atomic_compare_exchange_n(&memory->until_tick, &before, until_tick, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
 bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t within_ns,
                  uint64_t now_ns, uint64_t *first_ns)
 {
@@ -88,7 +108,7 @@ bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t wit
     uint64_t first = UINT64_MAX;
     uint32_t tag = tag_of(hash);
 
-    if (!may_know(line, tag))
+    if (knows_nothing(memory, now_ns) || !may_know(line, tag))
         return false;
     /* Workers that noted it at the same moment may have put it in two ways. */
     for (unsigned i = 0; i < DEMAND_WAYS; i++) {
@@ -108,6 +128,7 @@ void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns
     struct line *line = &memory->lines[hash & memory->line_mask];
     uint32_t tag = tag_of(hash);
 
+    remember_until(memory, within_ns, now_ns);
     for (unsigned try = 0; try < TRIES; try++) {
         uint64_t *way = line->words, oldest = UINT64_MAX;
 
@@ -132,12 +153,12 @@ void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns
     }
 }
 
-void demand_forget(struct demand_memory *memory, uint64_t hash)
+void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns)
 {
     struct line *line = &memory->lines[hash & memory->line_mask];
     uint32_t tag = tag_of(hash);
 
-    if (!may_know(line, tag))
+    if (knows_nothing(memory, now_ns) || !may_know(line, tag))
         return;
     for (unsigned i = 0; i < DEMAND_WAYS; i++) {
         uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);

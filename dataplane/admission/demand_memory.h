@@ -51,6 +51,6 @@ bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t wit
 void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns, uint64_t now_ns);
 
 /* The work was served. */
-void demand_forget(struct demand_memory *memory, uint64_t hash);
+void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns);
 
 #endif

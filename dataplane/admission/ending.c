@@ -45,19 +45,24 @@ static enum ledger_end end_of(const struct ending *ending, uint64_t deadline_ns)
 }
 
 /* Late work and work that never ended took at least as long as anybody would have waited. */
-static void note_latency(struct service_state *s, const struct ending *ending, enum ledger_end end)
+static __attribute__((noinline)) void note_missed(struct service_state *s,
+                                                  const struct ending *ending)
 {
     uint64_t deadline_ns = s->rules.deadline_ns;
-    uint32_t latency = histogram_index(ending->latency_ns);
 
-    if (ending->outcome == OUTCOME_FINISHED) {
-        histogram_bump(&s->reply, latency);
+    if (ending->outcome == OUTCOME_FINISHED)
+        histogram_add(&s->useless, ending->latency_ns);
+    histogram_add(&s->missed, deadline_ns ? deadline_ns : ending->latency_ns);
+}
+
+static void note_latency(struct service_state *s, const struct ending *ending, enum ledger_end end)
+{
+    if (ending->outcome == OUTCOME_FINISHED)
         histogram_add(&s->held_for, ending->held_ns);
-    }
-    if (end == LEDGER_USEFUL || !deadline_ns)
-        histogram_bump(&s->effective, latency);
+    if (end == LEDGER_USEFUL)
+        histogram_add(&s->useful, ending->latency_ns);
     else
-        histogram_add(&s->effective, deadline_ns);
+        note_missed(s, ending);
 }
 
 /* Work that failed is still wanted: who asks again asks for the same. */
@@ -72,7 +77,7 @@ static void remember_demand(struct admission *adm, const struct slot *slot,
     if (end == LEDGER_UNFINISHED)
         demand_note(demand, key, adm->services[slot->service].rules.retry_ns, now_ns);
     else
-        demand_forget(demand, key);
+        demand_forget(demand, key, now_ns);
 }
 
 void admission_complete(struct admission *adm, const struct slot *slot, const struct ending *ending,

@@ -272,7 +272,7 @@ static void set_limits(struct service_rules *rules, const struct policy_service 
     }
     rules->connections = service->connections;
     rules->opening = opening_limit(service->window);
-    rules->opens = service->protocol == PROTOCOL_TCP;
+    rules->opens = service->protocol == PROTOCOL_TCP && window < POLICY_WINDOW_MAX;
 }
 
 static uint32_t places_of(const struct policy_service *service, uint32_t slots)

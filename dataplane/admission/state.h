@@ -127,8 +127,9 @@ struct service_state {
     bool slots_moved;  /* since the pass began */
     bool ages_known;   /* in running */
     struct admission_service_counters counters __attribute__((aligned(64)));
-    /* SYN to SYN-ACK; attempt to end of reply, and as waited for; slot to end of reply */
-    struct histogram connect, reply, effective, held_for;
+    /* SYN to SYN-ACK; attempt to the end of a useful reply, and of any other; how long what was not
+     * useful was waited for; slot to end of reply */
+    struct histogram connect, useful, useless, missed, held_for;
 } __attribute__((aligned(64)));
 
 struct admission {

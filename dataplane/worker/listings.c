@@ -46,7 +46,7 @@ void dataplane_service_latency(const struct dataplane *dp, uint32_t service,
         struct histogram sum = {0};
 
         for (uint32_t i = 0; i < dp->n_workers; i++)
-            histogram_sum(&sum, admission_latency(dp->workers[i]->admission, service, l));
+            admission_sum_latency(dp->workers[i]->admission, service, l, &sum);
         views[l] = (struct latency_view){
             .count = histogram_count(&sum),
             .p50_ns = quantile_ns(&sum, 500000),

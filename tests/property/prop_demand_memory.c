@@ -114,7 +114,7 @@ static void ask(struct stream *s, uint64_t n)
 static void serve_all(struct stream *s, uint64_t n)
 {
     for (uint64_t i = n - s->live + 1; i <= n; i++) {
-        demand_forget(s->memory, key_of(i));
+        demand_forget(s->memory, key_of(i), time_of(s, n));
         s->table_errors.served += table_has(s, i, time_of(s, n));
         s->bloom_errors.served += bloom_has(&s->bloom, key_of(i));
     }

@@ -280,7 +280,7 @@ static int64_t run_note(void *state, const struct operation *operation)
 
 static int64_t run_forget(void *state, const struct operation *operation)
 {
-    demand_forget(state, key_of(operation->a));
+    demand_forget(state, key_of(operation->a), operation->b);
     return 0;
 }
 
@@ -314,9 +314,9 @@ static void see_demand(const void *state, int64_t seen[SEEN_MAX])
 static void memories_of_unserved_work(void **state)
 {
     static const struct operation operations[] = {
-        {run_note, 0, 50 * TICK}, {run_note, 8, 50 * TICK}, {run_note, 9, 51 * TICK},
-        {run_note, 8, 52 * TICK}, {run_forget, 0, 0},       {run_forget, 1, 0},
-        {run_forget, 7, 0},       {run_forget, 8, 0},       {run_find, 0, 52 * TICK},
+        {run_note, 0, 50 * TICK},   {run_note, 8, 50 * TICK},   {run_note, 9, 51 * TICK},
+        {run_note, 8, 52 * TICK},   {run_forget, 0, 52 * TICK}, {run_forget, 1, 52 * TICK},
+        {run_forget, 7, 52 * TICK}, {run_forget, 8, 52 * TICK}, {run_find, 0, 52 * TICK},
         {run_find, 8, 52 * TICK}};
     static const struct kind kind = {start_demand, see_demand, operations, 10, 9};
 

@@ -30,11 +30,17 @@ static struct demand_memory *start(void)
 }
 
 /* Since when, or UINT64_MAX. */
-static uint64_t since(const struct demand_memory *m, uint64_t hash, uint64_t now_ns)
+static uint64_t since_within(const struct demand_memory *m, uint64_t hash, uint64_t within_ns,
+                             uint64_t now_ns)
 {
     uint64_t first_ns = 0;
 
-    return demand_find(m, hash, WITHIN, now_ns, &first_ns) ? first_ns : UINT64_MAX;
+    return demand_find(m, hash, within_ns, now_ns, &first_ns) ? first_ns : UINT64_MAX;
+}
+
+static uint64_t since(const struct demand_memory *m, uint64_t hash, uint64_t now_ns)
+{
+    return since_within(m, hash, WITHIN, now_ns);
 }
 
 static void eight_keys_take_a_line(void **state)
@@ -60,9 +66,23 @@ static void the_first_time_is_kept_inside_the_deadline(void **state)
     demand_note(m, KEY(2), WITHIN, 6000 * TICK + 777);
     assert_int_equal(since(m, KEY(2), 5999 * TICK), 6000 * TICK);
     assert_int_equal(since(m, KEY(2), 7000 * TICK), UINT64_MAX);
-    demand_forget(m, KEY(1));
+    demand_forget(m, KEY(1), 6001 * TICK);
     assert_int_equal(since(m, KEY(1), 6000 * TICK), UINT64_MAX);
     assert_int_equal(since(m, KEY(2), 6000 * TICK), 6000 * TICK);
+    free(m);
+}
+
+/* Work of a service whose clients wait for long is not forgotten because another's do not. */
+static void the_longest_patience_counts(void **state)
+{
+    struct demand_memory *m = start();
+
+    (void)state;
+    demand_note(m, KEY(1), 5000 * TICK, 100 * TICK);
+    demand_note(m, KEY(2), TICK, 200 * TICK);
+    assert_int_equal(since_within(m, KEY(1), 5000 * TICK, 5100 * TICK - 1), 100 * TICK);
+    demand_forget(m, KEY(1), 5100 * TICK - 1);
+    assert_int_equal(since_within(m, KEY(1), 5000 * TICK, 5100 * TICK - 1), UINT64_MAX);
     free(m);
 }
 
@@ -85,7 +105,7 @@ static void the_oldest_makes_room(void **state)
     assert_int_equal(since(m, KEY(4), 300 * TICK), 101 * TICK);
     assert_int_equal(since(m, KEY(8), 300 * TICK), 300 * TICK);
     /* A way that was freed is taken before any other. */
-    demand_forget(m, KEY(0));
+    demand_forget(m, KEY(0), 300 * TICK);
     demand_note(m, KEY(9), WITHIN, 300 * TICK);
     assert_int_equal(since(m, KEY(4), 300 * TICK), 101 * TICK);
     free(m);
@@ -128,7 +148,7 @@ static void a_late_reply_is_asked_for_again(void **state)
             if (late)
                 demand_note(m, KEY(1), WITHIN, now_ns);
             else
-                demand_forget(m, KEY(1));
+                demand_forget(m, KEY(1), now_ns);
         } while (late);
     }
     assert_int_equal(attempts, 14);
@@ -167,7 +187,7 @@ static void *hammer(void *arg)
             } else {
                 p->missed++;
             }
-            demand_forget(p->memory, key);
+            demand_forget(p->memory, key, now_ns);
             p->wrong += demand_find(p->memory, key, UINT64_MAX, now_ns, &first_ns);
         }
         if (round % 16 == 0)
@@ -210,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_keys_take_a_line),
         cmocka_unit_test(the_first_time_is_kept_inside_the_deadline),
+        cmocka_unit_test(the_longest_patience_counts),
         cmocka_unit_test(the_oldest_makes_room),
         cmocka_unit_test(time_does_not_wrap_around),
         cmocka_unit_test(a_late_reply_is_asked_for_again),

@@ -36,7 +36,7 @@ static void run_admit(struct scene *scene, unsigned n)
         struct decision decision;
 
         if (i % BURST_MAX == 0)
-            scene_tick(scene);
+            scene_attempts_arrive(scene, i, n);
         decision = admission_offer(w->admission, attempt, w->burst.now_ns);
         settle(scene, decision);
         if (decision.verdict == VERDICT_ADMIT)
@@ -55,7 +55,7 @@ static void run_refuse(struct scene *scene, unsigned n)
 
     for (unsigned i = 0; i < n; i++) {
         if (i % BURST_MAX == 0)
-            scene_tick(scene);
+            scene_attempts_arrive(scene, i, n);
         settle(scene, admission_offer(w->admission, &scene->batch_attempts[i], w->burst.now_ns));
     }
 }

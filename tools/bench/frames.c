@@ -31,7 +31,7 @@ static const uint8_t pattern[FRAME_BYTES] = {
     64,   6, 0, 0,                   /* TTL, TCP; nobody on the way verifies the checksum */
     0,    0, 0, 0, 0, 0,    0,    0, /* addresses to be set */
     0,    0, 0, 0,                   /* ports to be set */
-    0,    0, 1, 0, 0, 0,    2,    0, /* sequence, acknowledgement */
+    0,    0, 1, 0, 0, 0,    2,    0, /* FRAME_SEQUENCE, acknowledgement */
     0x50, 0, 4, 0, 0, 0,    0,    0, /* no options; flags to be set; window */
     0,    0, 0, 0, 0, 0,             /* data or padding */
 };

@@ -14,6 +14,7 @@
 
 #define FRAME_BYTES        60
 #define FRAME_SERVICE_PORT 80
+#define FRAME_SEQUENCE     256 /* of a SYN, as of any other */
 #define FRAME_PREFIX_BITS  (ADDRESS_V4_PREFIX_BITS + 24)
 
 struct frame_kind {

@@ -52,9 +52,12 @@ static void remember_answers(struct scene *scene, unsigned n)
     struct worker *w = scene->worker;
 
     publish(scene, SHED_ALL);
-    for (unsigned i = 0; i < n; i++)
-        answered_note(w->admission->answered, scene->batch_attempts[i].flow, REASON_SHED,
-                      w->burst.now_ns);
+    for (unsigned i = 0; i < n; i++) {
+        const struct attempt *attempt = &scene->batch_attempts[i];
+
+        answered_note(w->admission->answered, answered_key(attempt->flow, attempt->isn),
+                      REASON_SHED, w->burst.now_ns);
+    }
 }
 
 static void fill(struct window *window, uint32_t n)
@@ -102,7 +105,7 @@ static void run_admit(struct scene *scene, unsigned n)
         struct decision decision;
 
         if (i % BURST_MAX == 0)
-            scene_tick(scene);
+            scene_attempts_arrive(scene, i, n);
         decision = admission_offer(w->admission, attempt, w->burst.now_ns);
         if (decision.verdict == VERDICT_ADMIT)
             complete(
@@ -143,7 +146,7 @@ static void run_wait(struct scene *scene, unsigned n)
         const struct attempt *attempt = &scene->batch_attempts[i];
 
         if (i % BURST_MAX == 0)
-            scene_tick(scene);
+            scene_attempts_arrive(scene, i, n);
         if (admission_offer(w->admission, attempt, w->burst.now_ns).verdict != VERDICT_WAIT)
             return;
         if (scene->admitted > 0)
@@ -170,7 +173,7 @@ static void run_refuse(struct scene *scene, unsigned n)
 
     for (unsigned i = 0; i < n; i++) {
         if (i % BURST_MAX == 0)
-            scene_tick(scene);
+            scene_attempts_arrive(scene, i, n);
         admission_offer(w->admission, &scene->batch_attempts[i], w->burst.now_ns);
     }
 }

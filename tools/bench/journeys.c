@@ -54,8 +54,12 @@ static void run_journey(struct scene *scene, unsigned n)
 /* What was refused before would be answered from memory. A flow that comes twice in a batch is. */
 static void forget_answers(struct scene *scene, unsigned n)
 {
-    for (unsigned i = 0; i < n; i++)
-        answered_forget(scene->worker->admission->answered, scene->batch_attempts[i].flow);
+    for (unsigned i = 0; i < n; i++) {
+        const struct attempt *attempt = &scene->batch_attempts[i];
+
+        answered_forget(scene->worker->admission->answered,
+                        answered_key(attempt->flow, attempt->isn));
+    }
 }
 
 static uint64_t claimed_known(const struct scene *scene)

@@ -216,6 +216,7 @@ void scene_visit(struct scene *scene, unsigned n, uint32_t ip_bytes)
             .share = (uint8_t)policy_share_of(scene->policy, 0, tenant),
             .client = client_hash(&scene->client_seed, &key.outside),
             .flow = flow_hash(scene->worker->flows, &key),
+            .isn = FRAME_SEQUENCE,
         };
         scene->at = scene->at + 1 < scene->visits ? scene->at + 1 : 0;
     }

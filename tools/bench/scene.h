@@ -84,6 +84,15 @@ static inline void scene_tick(struct scene *scene)
     scene->worker->burst.now_ns += 1000;
 }
 
+/* The batch's attempts from the `i`th on, as a burst of a worker: it fetches what judges them
+ * ahead, as the journey does after it has classified them. */
+static inline void scene_attempts_arrive(struct scene *scene, unsigned i, unsigned n)
+{
+    scene_tick(scene);
+    for (unsigned end = RTE_MIN(i + BURST_MAX, n); i < end; i++)
+        admission_prefetch_attempt(scene->worker->admission, &scene->batch_attempts[i]);
+}
+
 /* Takes every flow out of the table, slots included, in the order of their numbers: which is
  * random against the order of visits, so entries are reused in random order. */
 void scene_forget_flows(struct scene *scene);
