@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 #include <cmocka.h>
 
 #include "dataplane/admission/demand_memory.h"
+#include "tests/unit/threads.h"
 
 #define S      1000000000ull
 #define TICK   DEMAND_TICK_NS
@@ -158,8 +158,7 @@ static void a_late_reply_is_asked_for_again(void **state)
 
 /* -- threads -- */
 
-#define THREADS 4
-#define ROUNDS  2000
+#define ROUNDS 2000
 
 struct party {
     struct demand_memory *memory;
@@ -199,17 +198,14 @@ static void *hammer(void *arg)
 static void threads_see_whole_entries_of_their_own(void **state)
 {
     struct party parties[THREADS];
-    pthread_t threads[THREADS];
     struct demand_memory *m = start();
     uint64_t missed = 0, known = 0, first_ns;
 
     (void)state;
-    for (unsigned i = 0; i < THREADS; i++) {
+    for (unsigned i = 0; i < THREADS; i++)
         parties[i] = (struct party){.memory = m, .id = i};
-        assert_int_equal(pthread_create(&threads[i], NULL, hammer, &parties[i]), 0);
-    }
+    threads_run_each(hammer, parties, sizeof(parties[0]));
     for (unsigned i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
         assert_int_equal(parties[i].wrong, 0);
         missed += parties[i].missed;
         known += parties[i].known;

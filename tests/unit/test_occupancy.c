@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 
 #include "dataplane/admission/occupancy.h"
 #include "tests/property/random.h"
+#include "tests/unit/threads.h"
 
 #define MS   1000000ull
 #define S    1000000000ull
@@ -125,7 +125,6 @@ static void a_change_keeps_what_was_earned_and_owed(void **state)
 
 /* -- threads -- */
 
-#define THREADS 4
 #define ROUNDS  100000
 #define HELD_NS (100 * MS) /* longest */
 #define STEP_NS 100000
@@ -163,14 +162,10 @@ static void *hammer(void *arg)
 static void threads_lose_and_gain_nothing(void **state)
 {
     static struct crowd c;
-    pthread_t threads[THREADS];
     int64_t expected;
 
     (void)state;
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, hammer, &c), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    threads_run(hammer, &c);
     expected = (int64_t)(c.occupancy.last_ns * RATE) - (int64_t)c.debited_ns * 1000;
     assert_int_equal(c.now_ns, (uint64_t)THREADS * ROUNDS * STEP_NS);
     assert_int_equal(c.occupancy.level, expected);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +7,7 @@
 #include <cmocka.h>
 
 #include "dataplane/admission/promise.h"
+#include "tests/unit/threads.h"
 
 #define S  1000000000ull
 #define MS 1000000ull
@@ -61,7 +61,6 @@ static void one_sample_passes_a_second(void **state)
     assert_false(promise_sample(&p, 100 * S + S / 2));
 }
 
-#define THREADS 4
 #define SECONDS 5000u
 
 struct crowd {
@@ -82,13 +81,9 @@ static void *ask_every_second(void *arg)
 static void a_sample_has_one_winner(void **state)
 {
     static struct crowd c;
-    pthread_t threads[THREADS];
 
     (void)state;
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, ask_every_second, &c), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    threads_run(ask_every_second, &c);
     /* Each thread asks once in every second: it is won there, or the time has moved past it. */
     assert_in_range(c.won, 1, SECONDS);
     assert_int_equal(c.promise.sample_after_ns, (SECONDS + 1ull) * S);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +9,7 @@
 
 #include "dataplane/admission/retry.h"
 #include "tests/property/random.h"
+#include "tests/unit/threads.h"
 
 static void a_retry_costs_ten_attempts(void **state)
 {
@@ -109,8 +109,7 @@ static void no_interval_passes_more_than_the_budget(void **state)
 
 /* -- threads -- */
 
-#define THREADS 4
-#define ROUNDS  300000
+#define ROUNDS 300000
 
 struct crowd {
     uint32_t tenths;
@@ -147,13 +146,9 @@ static void *hammer(void *arg)
 static void threads_lose_and_gain_nothing(void **state)
 {
     static struct crowd c;
-    pthread_t threads[THREADS];
 
     (void)state;
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, hammer, &c), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    threads_run(hammer, &c);
     assert_int_equal(c.wrong, 0);
     assert_int_equal(c.unique, THREADS * ROUNDS / 4);
     assert_int_equal(c.unique, 10 * c.retries + retry_tenths(&c.tenths));

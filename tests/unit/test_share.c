@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +8,7 @@
 #include <cmocka.h>
 
 #include "dataplane/admission/share.h"
+#include "tests/unit/threads.h"
 
 #define LIMIT  10
 #define SHARES 3
@@ -147,8 +147,7 @@ static void guarantees_beyond_the_limit_are_first_come(void **state)
 
 /* -- threads -- */
 
-#define THREADS 4
-#define ROUNDS  100000
+#define ROUNDS 100000
 
 struct crowd {
     struct crew crew;
@@ -157,20 +156,10 @@ struct crowd {
     uint64_t answers[3];
 };
 
-static void note(uint32_t *now, uint32_t *most)
-{
-    uint32_t n = __atomic_add_fetch(now, 1, __ATOMIC_RELAXED);
-    uint32_t m = __atomic_load_n(most, __ATOMIC_RELAXED);
-
-    while (n > m &&
-           !__atomic_compare_exchange_n(most, &m, n, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-}
-
 static void give_back(struct crowd *c, unsigned share)
 {
-    __atomic_sub_fetch(&c->inside, 1, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&c->in_share[share], 1, __ATOMIC_RELAXED);
+    threads_count_out(&c->inside);
+    threads_count_out(&c->in_share[share]);
     share_release(&c->crew.service, c->crew.shares, SHARES, share);
 }
 
@@ -187,8 +176,8 @@ static void *hammer(void *arg)
 
         answers[answer] += n < 4;
         if (answer == SHARE_TAKEN) {
-            note(&c->inside, &c->most_inside);
-            note(&c->in_share[share], &c->most_in_share[share]);
+            threads_count_in(&c->inside, &c->most_inside);
+            threads_count_in(&c->in_share[share], &c->most_in_share[share]);
             held[n++] = share;
         } else if (n > 0) {
             give_back(c, held[0]);
@@ -209,13 +198,9 @@ static void *hammer(void *arg)
 static void limits_are_exact_among_threads(void **state)
 {
     static struct crowd c;
-    pthread_t threads[THREADS];
 
     (void)state;
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, hammer, &c), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    threads_run(hammer, &c);
     assert_true(c.most_inside <= LIMIT);
     assert_true(window_peak(&c.crew.service) <= LIMIT);
     assert_int_equal(window_used(&c.crew.service), 0);

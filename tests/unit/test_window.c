@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +8,7 @@
 #include <cmocka.h>
 
 #include "dataplane/admission/window.h"
+#include "tests/unit/threads.h"
 
 static void limit_is_exact(void **state)
 {
@@ -72,9 +72,8 @@ static void lower_limit_makes_debt(void **state)
     assert_true(window_acquire(&w, 11));
 }
 
-#define THREADS 4
-#define ROUNDS  200000
-#define LIMIT   6
+#define ROUNDS 200000
+#define LIMIT  6
 
 /* `inside` counts the holders on its own, as a backend would. */
 struct crowd {
@@ -82,15 +81,6 @@ struct crowd {
     uint32_t inside, most_inside;
     uint64_t admitted, refused;
 };
-
-static void note_most(struct crowd *c, uint32_t inside)
-{
-    uint32_t most = __atomic_load_n(&c->most_inside, __ATOMIC_RELAXED);
-
-    while (inside > most && !__atomic_compare_exchange_n(&c->most_inside, &most, inside, true,
-                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-}
 
 /* Holds up to three slots, gives them back in turn. */
 static void *hammer(void *arg)
@@ -101,13 +91,13 @@ static void *hammer(void *arg)
 
     for (unsigned i = 0; i < ROUNDS; i++) {
         if (held < 3 && window_acquire(&c->window, LIMIT)) {
-            note_most(c, __atomic_add_fetch(&c->inside, 1, __ATOMIC_RELAXED));
+            threads_count_in(&c->inside, &c->most_inside);
             held++;
             admitted++;
         } else {
             refused += held < 3;
             if (held) {
-                __atomic_sub_fetch(&c->inside, 1, __ATOMIC_RELAXED);
+                threads_count_out(&c->inside);
                 window_release(&c->window);
                 held--;
             }
@@ -116,7 +106,7 @@ static void *hammer(void *arg)
             sched_yield(); /* with slots in hand, so that others find them taken */
     }
     for (; held; held--) {
-        __atomic_sub_fetch(&c->inside, 1, __ATOMIC_RELAXED);
+        threads_count_out(&c->inside);
         window_release(&c->window);
     }
     __atomic_add_fetch(&c->admitted, admitted, __ATOMIC_RELAXED);
@@ -127,13 +117,9 @@ static void *hammer(void *arg)
 static void never_over_admits_among_threads(void **state)
 {
     static struct crowd c;
-    pthread_t threads[THREADS];
 
     (void)state;
-    for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, hammer, &c), 0);
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    threads_run(hammer, &c);
     assert_true(c.most_inside <= LIMIT);
     assert_int_equal(window_peak(&c.window), LIMIT); /* contended, and never above */
     assert_int_equal(window_used(&c.window), 0);
