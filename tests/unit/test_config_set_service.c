@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <string.h>
 
-#include "control/config/config.h"
+#include "tests/unit/setting.h"
 
 #define S 1000000000ull
 
@@ -29,21 +21,19 @@ static int start(void **state)
 static void set(const char *assignment)
 {
     struct config_refusal refusal;
+    int err = config_set_service(&service, assignment, &refusal);
 
-    assert_int_equal(config_set_service(&service, assignment, &refusal), 0);
-    assert_string_equal(refusal.why, "");
-    assert_string_equal(refusal.range, "");
-    assert_null(refusal.key);
+    assert_taken(err, &refusal);
 }
 
 static void refused(const char *assignment, const char *why, const char *range)
 {
     struct policy_service before = service;
     struct config_refusal refusal;
+    int err = config_set_service(&service, assignment, &refusal);
 
-    assert_int_equal(config_set_service(&service, assignment, &refusal), -EINVAL);
-    assert_string_equal(refusal.why, why);
-    assert_string_equal(refusal.range, range);
+    assert_refused(err, &refusal, why, range);
+    assert_null(refusal.key); /* it is what was assigned */
     assert_memory_equal(&before, &service, sizeof(service));
 }
 
@@ -157,27 +147,32 @@ static struct settings *two_services(struct policy_service *services)
     return &settings;
 }
 
+static void fits(const struct settings *settings)
+{
+    struct config_refusal refusal;
+    int err = config_fit_service(settings, 0, &service, &refusal);
+
+    assert_taken(err, &refusal);
+}
+
 static void unfit(const struct settings *settings, const char *key, const char *why,
                   const char *range)
 {
     struct config_refusal refusal;
+    int err = config_fit_service(settings, 0, &service, &refusal);
 
-    assert_int_equal(config_fit_service(settings, 0, &service, &refusal), -EINVAL);
+    assert_refused(err, &refusal, why, range);
     assert_string_equal(refusal.key, key);
-    assert_string_equal(refusal.why, why);
-    assert_string_equal(refusal.range, range);
 }
 
 static void places_stay_within_what_was_made(void **state)
 {
     struct policy_service services[2];
     struct settings *settings = two_services(services);
-    struct config_refusal refusal;
 
     (void)state;
     set("wait.places=1018");
-    assert_int_equal(config_fit_service(settings, 0, &service, &refusal), 0);
-    assert_null(refusal.key);
+    fits(settings);
     set("wait.places=1019");
     unfit(settings, "wait.places", "the waiting places of all services were made 1024 at the start",
           "0..1018 places");
@@ -188,7 +183,6 @@ static void parts_still_fit_the_window(void **state)
     struct policy_share shares[2] = {{.guaranteed = 3}, {.guaranteed = 2}};
     struct policy_service services[2];
     struct settings *settings = two_services(services);
-    struct config_refusal refusal;
 
     (void)state;
     service.reserve[CLASS_NORMAL] = (struct policy_reserve){.slots = 1, .places = 1};
@@ -196,13 +190,13 @@ static void parts_still_fit_the_window(void **state)
     set("window=4");
     unfit(settings, "reserve", "keeps back 4 slots of a window of 4, some must be left", "");
     set("window=5");
-    assert_int_equal(config_fit_service(settings, 0, &service, &refusal), 0);
+    fits(settings);
     set("wait.places=2");
     unfit(settings, "reserve", "keeps back 3 places of 2 waiting places", "");
     set("wait.places=3");
     service.shares = shares;
     service.n_shares = 2;
-    assert_int_equal(config_fit_service(settings, 0, &service, &refusal), 0);
+    fits(settings);
     shares[1].guaranteed = 3;
     unfit(settings, "shares", "guarantee 6 slots of a window of 5", "");
 }
