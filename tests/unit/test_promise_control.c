@@ -23,18 +23,6 @@ struct view {
     uint64_t now_ns;
 };
 
-static struct view *view_new(void)
-{
-    static struct view v;
-
-    memset(&v, 0, sizeof(v));
-    v.rules = (struct promise_rules){.deadline_ns = S, .alpha_ppm = 10000};
-    v.seen.completed = &v.completed;
-    v.seen.ages = v.ages;
-    v.now_ns = 1000 * S;
-    return &v;
-}
-
 static void look(struct view *v, uint64_t after_ns)
 {
     v->now_ns += after_ns;
@@ -55,11 +43,40 @@ static uint64_t cell_ns(uint64_t ns)
     return histogram_upper_ns(histogram_index(ns));
 }
 
+/* Two seconds of steady work of 10 ms. */
+static void work_steadily(struct view *v)
+{
+    for (unsigned i = 0; i < 40; i++) {
+        done(v, 50, 10 * MS);
+        look(v, 50 * MS);
+    }
+}
+
+static int start(void **state)
+{
+    static struct view v;
+
+    memset(&v, 0, sizeof(v));
+    v.rules = (struct promise_rules){.deadline_ns = S, .alpha_ppm = 10000};
+    v.seen.completed = &v.completed;
+    v.seen.ages = v.ages;
+    v.now_ns = 1000 * S;
+    *state = &v;
+    return 0;
+}
+
+/* What there was before the first look does not count. */
+static int start_and_look(void **state)
+{
+    start(state);
+    look(*state, 0);
+    return 0;
+}
+
 static void nothing_is_known_at_first(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
     done(v, 500, 300 * MS); /* before our time */
     look(v, 0);
     look(v, 50 * MS);
@@ -69,10 +86,8 @@ static void nothing_is_known_at_first(void **state)
 
 static void service_is_the_quantile_and_the_round_trip(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     done(v, 990, 10 * MS);
     done(v, 10, 100 * MS);
     look(v, 50 * MS);
@@ -85,10 +100,8 @@ static void service_is_the_quantile_and_the_round_trip(void **state)
 
 static void older_work_is_forgotten(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     done(v, 20, 100 * MS);
     look(v, 50 * MS);
     look(v, 4900 * MS);
@@ -103,10 +116,8 @@ static void older_work_is_forgotten(void **state)
 
 static void running_work_counts_with_twice_its_age(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     done(v, 1000, 10 * MS);
     v->seen.n_ages = 2;
     v->ages[0] = (struct promise_age){10 * MS, 500}; /* nothing to wonder about */
@@ -121,10 +132,8 @@ static void running_work_counts_with_twice_its_age(void **state)
 /* Twelve requests that hang for minutes say nothing about a service that serves all others. */
 static void what_hangs_is_left_out_if_others_are_done(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     v->seen.n_ages = 1;
     v->ages[0] = (struct promise_age){120 * S, 12};
     look(v, 50 * MS);
@@ -136,14 +145,9 @@ static void what_hangs_is_left_out_if_others_are_done(void **state)
 
 static void a_changed_service_is_learnt_anew(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
-    for (unsigned i = 0; i < 40; i++) {
-        done(v, 50, 10 * MS);
-        look(v, 50 * MS);
-    }
+    work_steadily(v);
     assert_int_equal(v->promise.service_ns, cell_ns(10 * MS));
     /* 20 of 2020 are less than one in a hundred, but they are all that has happened. */
     done(v, 5, 100 * MS);
@@ -163,14 +167,9 @@ static void a_changed_service_is_learnt_anew(void **state)
 
 static void a_stopped_service_is_seen_by_ages_alone(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
-    for (unsigned i = 0; i < 40; i++) {
-        done(v, 50, 10 * MS);
-        look(v, 50 * MS);
-    }
+    work_steadily(v);
     v->seen.n_ages = 1;
     for (uint64_t age_ms = 50; age_ms <= 1200; age_ms += 50) {
         v->ages[0] = (struct promise_age){age_ms * MS, 5};
@@ -181,10 +180,8 @@ static void a_stopped_service_is_seen_by_ages_alone(void **state)
 
 static void capacity_is_learnt_from_full_periods(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     done(v, 3, 10 * MS);
     look(v, 100 * MS); /* room was left: that was the demand */
     assert_int_equal(v->promise.interval_ns, 0);
@@ -204,9 +201,8 @@ static void capacity_is_learnt_from_full_periods(void **state)
 
 static void configured_capacity_holds_until_there_is_less(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
     v->rules.interval_ns = 10 * MS;
     look(v, 0);
     assert_int_equal(v->promise.interval_ns, 10 * MS);
@@ -227,10 +223,8 @@ static void configured_capacity_holds_until_there_is_less(void **state)
 
 static void broken_promises_tighten_alpha(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     v->seen.late = 4;
     v->seen.unfinished = 2; /* 6 are what a lot of 600 may break */
     v->seen.useful = 94;
@@ -254,10 +248,8 @@ static void broken_promises_tighten_alpha(void **state)
 
 static void kept_promises_loosen_alpha(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     v->seen.useful = 597;
     v->seen.late = 2;
     look(v, 50 * MS);
@@ -282,10 +274,8 @@ static void kept_promises_loosen_alpha(void **state)
 /* One in twenty takes longer than the deadline whatever is refused: the others are still served. */
 static void work_that_cannot_be_in_time_does_not_count(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     for (unsigned i = 0; i < 20; i++) {
         done(v, 95, 10 * MS);
         done(v, 5, 3 * S);
@@ -300,9 +290,8 @@ static void work_that_cannot_be_in_time_does_not_count(void **state)
 /* What may just be in time if it need not wait is not refused by the width of a cell. */
 static void who_need_not_wait_gets_in(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
     v->rules.interval_ns = 5 * MS;
     v->seen.rtt_p99_ns = 2 * MS;
     look(v, 0);
@@ -315,10 +304,8 @@ static void who_need_not_wait_gets_in(void **state)
 
 static void a_hopeless_service_gets_samples_only(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     done(v, 6, 3 * S);
     done(v, 4, 10 * MS);
     look(v, 50 * MS);
@@ -341,10 +328,8 @@ static void a_hopeless_service_gets_samples_only(void **state)
 
 static void without_a_deadline_all_is_promised(void **state)
 {
-    struct view *v = view_new();
+    struct view *v = *state;
 
-    (void)state;
-    look(v, 0);
     done(v, 100, 10 * MS);
     v->seen.window_was_full = true;
     look(v, 50 * MS);
@@ -358,24 +343,26 @@ static void without_a_deadline_all_is_promised(void **state)
     assert_int_equal(v->promise.service_ns, 0);
 }
 
+#define VIEW_TEST(name) cmocka_unit_test_setup(name, start_and_look)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_known_at_first),
-        cmocka_unit_test(service_is_the_quantile_and_the_round_trip),
-        cmocka_unit_test(older_work_is_forgotten),
-        cmocka_unit_test(running_work_counts_with_twice_its_age),
-        cmocka_unit_test(what_hangs_is_left_out_if_others_are_done),
-        cmocka_unit_test(a_changed_service_is_learnt_anew),
-        cmocka_unit_test(a_stopped_service_is_seen_by_ages_alone),
-        cmocka_unit_test(capacity_is_learnt_from_full_periods),
-        cmocka_unit_test(configured_capacity_holds_until_there_is_less),
-        cmocka_unit_test(broken_promises_tighten_alpha),
-        cmocka_unit_test(kept_promises_loosen_alpha),
-        cmocka_unit_test(work_that_cannot_be_in_time_does_not_count),
-        cmocka_unit_test(who_need_not_wait_gets_in),
-        cmocka_unit_test(a_hopeless_service_gets_samples_only),
-        cmocka_unit_test(without_a_deadline_all_is_promised),
+        cmocka_unit_test_setup(nothing_is_known_at_first, start),
+        VIEW_TEST(service_is_the_quantile_and_the_round_trip),
+        VIEW_TEST(older_work_is_forgotten),
+        VIEW_TEST(running_work_counts_with_twice_its_age),
+        VIEW_TEST(what_hangs_is_left_out_if_others_are_done),
+        VIEW_TEST(a_changed_service_is_learnt_anew),
+        VIEW_TEST(a_stopped_service_is_seen_by_ages_alone),
+        VIEW_TEST(capacity_is_learnt_from_full_periods),
+        cmocka_unit_test_setup(configured_capacity_holds_until_there_is_less, start),
+        VIEW_TEST(broken_promises_tighten_alpha),
+        VIEW_TEST(kept_promises_loosen_alpha),
+        VIEW_TEST(work_that_cannot_be_in_time_does_not_count),
+        cmocka_unit_test_setup(who_need_not_wait_gets_in, start),
+        VIEW_TEST(a_hopeless_service_gets_samples_only),
+        VIEW_TEST(without_a_deadline_all_is_promised),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
