@@ -29,4 +29,7 @@ int config_text_teardown(void **state);
 #define CONFIG_GATES   "gates = ({ name = \"g\"; outside = [\"a\"]; inside = [\"b\"]; });"
 #define CONFIG_TENANTS "tenants = ({ name = \"default\"; });"
 
+/* A whole configuration: `setting` stands in the group flows, on its second line. */
+#define FLOWS(setting) CONFIG_GATES CONFIG_TENANTS "\nflows = { " setting " };"
+
 #endif
