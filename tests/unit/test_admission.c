@@ -1,116 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "tests/unit/core.h"
-
-enum { ACME, OTHER, TENANTS };
-enum { WEB, API, SERVICES };
-
-/* Two tenants and two services without limits; a test sets its own and adopts them. */
-struct gate {
-    struct policy_tenant tenants[TENANTS];
-    struct policy_service services[SERVICES];
-    struct address addresses[SERVICES];
-    struct policy_ports ports;
-    struct admission_shared *shared;
-    struct admission *adm;
-    uint64_t now_ns;
-};
-
-static void adopt(struct gate *g)
-{
-    struct policy_spec spec = {.tenants = g->tenants,
-                               .services = g->services,
-                               .n_tenants = TENANTS,
-                               .n_services = SERVICES};
-    struct policy *policy;
-
-    assert_int_equal(policy_create(&spec, &policy), 0);
-    admission_shared_adopt(g->shared, policy, g->now_ns);
-    admission_adopt(g->adm, policy, g->now_ns);
-    policy_free(policy); /* it is not kept */
-}
-
-static int open_gate(void **state)
-{
-    const struct admission_size size = {
-        .n_tenants = TENANTS, .n_services = SERVICES, .n_workers = 1};
-    struct gate *g = calloc(1, sizeof(*g));
-
-    g->ports = (struct policy_ports){80, 80};
-    g->addresses[WEB] = core_address("10.9.0.10");
-    g->addresses[API] = core_address("10.9.0.11");
-    for (uint32_t i = 0; i < TENANTS; i++)
-        g->tenants[i] = core_tenant(i);
-    for (uint32_t i = 0; i < SERVICES; i++)
-        g->services[i] = core_service(i, &g->addresses[i], &g->ports);
-    g->shared = admission_shared_init(core_memory(admission_shared_bytes(&size)), &size);
-    g->adm = admission_init(core_memory(admission_bytes(&size)), g->shared, 0);
-    *state = g;
-    return 0;
-}
-
-/* Attempts add up at the end of every test, whatever it did. */
-static int close_gate(void **state)
-{
-    struct gate *g = *state;
-
-    for (uint32_t i = 0; i < TENANTS; i++) {
-        const struct admission_tenant_counters *t = admission_tenant_counters(g->adm, i);
-        uint64_t sum = t->admitted;
-
-        for (unsigned r = 0; r < REASON_ATTEMPT_MAX; r++)
-            sum += t->refused[r];
-        assert_int_equal(t->attempts, sum);
-        assert_int_equal(t->refused[REASON_NONE], 0);
-    }
-    for (uint32_t i = 0; i < SERVICES; i++) {
-        const struct admission_service_counters *s = admission_service_counters(g->adm, i);
-        uint64_t sum = s->admitted;
-
-        for (unsigned r = 0; r < REASON_ATTEMPT_MAX; r++)
-            sum += s->refused[r];
-        assert_int_equal(s->attempts, sum);
-    }
-    free(g->adm);
-    free(g->shared);
-    free(g);
-    return 0;
-}
-
-static enum reason offer(struct gate *g, uint32_t tenant, uint32_t service, uint32_t ip_bytes)
-{
-    struct attempt attempt = {.tenant = tenant, .service = service, .ip_bytes = ip_bytes};
-    struct decision d = admission_offer(g->adm, &attempt, g->now_ns);
-
-    assert_int_equal(d.verdict, d.reason ? VERDICT_REFUSE : VERDICT_ADMIT);
-    return d.reason;
-}
-
-static uint32_t share_used(const struct gate *g, uint32_t tenant)
-{
-    return window_used(admission_tenant_window(g->shared, tenant));
-}
-
-static uint32_t capacity_used(const struct gate *g, uint32_t service)
-{
-    return window_used(admission_service_window(g->shared, service));
-}
-
-static uint64_t tokens(const struct gate *g, uint32_t tenant)
-{
-    return admission_attempt_tokens(g->shared, &g->tenants[tenant], g->now_ns);
-}
-
-static void complete(struct gate *g, uint32_t tenant, uint32_t service)
-{
-    core_complete(g->adm, &(struct slot){.tenant = tenant, .service = service}, OUTCOME_FINISHED);
-}
+/* Who gets in, for which reason not, and what it costs. */
+#include "tests/unit/admitting.h"
 
 /* -- order -- */
 
@@ -355,86 +245,7 @@ static void answers_are_limited(void **state)
     assert_int_equal(admission_service_counters(g->adm, API)->unanswered, 1);
 }
 
-/* -- a new policy -- */
-
-static void new_policy_refills_nothing(void **state)
-{
-    struct gate *g = *state;
-
-    g->tenants[ACME].attempts = core_rate(20, 1, 10);
-    adopt(g);
-    for (unsigned i = 0; i < 11; i++)
-        assert_int_equal(offer(g, ACME, WEB, 60), REASON_NONE);
-    for (unsigned i = 0; i < 100; i++) {
-        g->tenants[ACME].attempts = core_rate(i % 2 ? 20 : 2000000, i % 3 ? 1 : 60, i % 7 * 100);
-        adopt(g);
-        assert_int_equal(offer(g, ACME, WEB, 60), REASON_RATE);
-    }
-    assert_int_equal(admission_tenant_counters(g->adm, ACME)->admitted, 11);
-    assert_int_equal(admission_tenant_counters(g->adm, ACME)->refused[REASON_RATE], 100);
-    assert_int_equal(share_used(g, ACME), 11);
-    assert_int_equal(capacity_used(g, WEB), 11);
-
-    g->tenants[ACME].attempts = core_rate(200, 1, 0);
-    adopt(g);
-    g->now_ns = CORE_S / 200;
-    assert_int_equal(offer(g, ACME, WEB, 60), REASON_NONE);
-    assert_int_equal(offer(g, ACME, WEB, 60), REASON_RATE);
-}
-
-static void new_tenant_starts_full_late_in_life(void **state)
-{
-    struct gate *g = *state;
-
-    g->now_ns = 400 * 86400 * CORE_S;
-    g->tenants[ACME].attempts = core_rate(1, 86400, 2);
-    adopt(g);
-    assert_int_equal(tokens(g, ACME), 3);
-}
-
-static void smaller_window_is_debt(void **state)
-{
-    struct gate *g = *state;
-    const struct window *share = admission_tenant_window(g->shared, ACME);
-
-    adopt(g);
-    for (unsigned i = 0; i < 5; i++)
-        assert_int_equal(offer(g, ACME, WEB, 60), REASON_NONE);
-    g->tenants[ACME].window = 3;
-    adopt(g);
-    assert_int_equal(window_debt(share, 3), 2);
-    for (unsigned left = 5; left >= 3; left--) {
-        assert_int_equal(offer(g, ACME, WEB, 60), REASON_SHARE);
-        complete(g, ACME, WEB);
-    }
-    assert_int_equal(offer(g, ACME, WEB, 60), REASON_NONE);
-    assert_int_equal(window_used(share), 3);
-    assert_int_equal(window_peak(share), 5);
-}
-
-static void adopted_flows_are_debt_and_no_attempts(void **state)
-{
-    struct gate *g = *state;
-    struct slot slot = {.tenant = ACME, .service = WEB};
-
-    g->tenants[ACME].attempts = core_rate(20, 1, 10);
-    g->services[WEB].window = 2;
-    adopt(g);
-    for (unsigned i = 0; i < 3; i++)
-        admission_adopt_flow(g->adm, &slot);
-    assert_int_equal(window_debt(admission_service_window(g->shared, WEB), 2), 1);
-    assert_int_equal(offer(g, OTHER, WEB, 60), REASON_CAPACITY);
-    assert_int_equal(tokens(g, ACME), 11);
-    assert_int_equal(admission_tenant_counters(g->adm, ACME)->attempts, 0);
-    assert_int_equal(admission_tenant_counters(g->adm, ACME)->adopted, 3);
-    assert_int_equal(admission_service_counters(g->adm, WEB)->adopted, 3);
-    core_complete(g->adm, &slot, OUTCOME_AGED);
-    core_complete(g->adm, &slot, OUTCOME_RESET);
-    assert_int_equal(offer(g, OTHER, WEB, 60), REASON_NONE);
-    assert_int_equal(admission_service_counters(g->adm, WEB)->outcomes[OUTCOME_AGED], 1);
-    assert_int_equal(admission_service_counters(g->adm, WEB)->outcomes[OUTCOME_RESET], 1);
-    assert_int_equal(admission_service_counters(g->adm, WEB)->outcomes[OUTCOME_FINISHED], 0);
-}
+/* -- windows -- */
 
 static void case_B09_exactly_the_limit(void **state)
 {
@@ -460,8 +271,6 @@ static void case_B09_exactly_the_limit(void **state)
     }
 }
 
-#define gate_test(f) cmocka_unit_test_setup_teardown(f, open_gate, close_gate)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,10 +283,6 @@ int main(void)
         gate_test(no_service_takes_no_slot),
         gate_test(refuse_and_repeat_only_count),
         gate_test(answers_are_limited),
-        gate_test(new_policy_refills_nothing),
-        gate_test(new_tenant_starts_full_late_in_life),
-        gate_test(smaller_window_is_debt),
-        gate_test(adopted_flows_are_debt_and_no_attempts),
         gate_test(case_B09_exactly_the_limit),
     };
 
