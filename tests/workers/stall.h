@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker that stands still in the middle of its loop, in what it takes for the device's driver.
- * Main thread.
+ * A worker that stands still in the middle of its loop, in what it takes for the device's driver,
+ * and what to wait for meanwhile. Main thread.
  */
 #ifndef SLUICE_TESTS_WORKERS_STALL_H
 #define SLUICE_TESTS_WORKERS_STALL_H
@@ -16,5 +16,15 @@ void stall_begin(bool (*due)(void));
 void stall_end(void);
 
 bool stall_is_on(void);
+bool stall_is_dead(void); /* so long that what it holds is taken back */
+
+/* Those who do not stand still have the newest policy. */
+bool stall_others_adopted(void);
+
+/* Nothing is under way, and every packet that came has a place. */
+bool stall_all_is_still(void);
+
+/* Throws away what the gate sends until `done`; fails the test after 20 s. */
+void stall_wait_for(bool (*done)(void));
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <sched.h>
 
 #include "dataplane/admission/state.h"
 #include "tests/unit/core.h"
@@ -17,13 +16,12 @@
 #include "tests/workers/stall.h"
 #include "tests/workers/traffic.h"
 
-#define HELD_UP     1u /* worker */
-#define BUSY        2u
-#define PLACES      64u
-#define PAUSED      10u /* that wait on the one that stops */
-#define EARLY       5u  /* and on another one */
-#define MANY        1000u
-#define PATIENCE_NS (20 * CORE_S)
+#define HELD_UP 1u /* worker */
+#define BUSY    2u
+#define PLACES  64u
+#define PAUSED  10u /* that wait on the one that stops */
+#define EARLY   5u  /* and on another one */
+#define MANY    1000u
 
 /* -- policies: nobody has a slot, or everybody -- */
 
@@ -87,48 +85,15 @@ static bool as_many_attempts(void)
     return counts().attempts == wanted;
 }
 
-static bool is_dead(void)
-{
-    return dataplane_silence_ns(gate.dp, HELD_UP) > DATAPLANE_DEAD_NS;
-}
-
-static bool is_adopted(void)
-{
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        struct worker_view view;
-
-        dataplane_worker_view(gate.dp, w, &view);
-        if (!(w == HELD_UP && stall_is_on()) &&
-            view.policy_epoch != policy_epoch(dataplane_policy(gate.dp)))
-            return false;
-    }
-    return true;
-}
-
 static bool nothing_is_left(void)
 {
-    for (uint32_t w = 0; w < WORKERS; w++)
-        if (!gate_balanced(w))
-            return false;
-    return traffic_under_way() == 0 && gate_slots() == 0;
-}
-
-static void wait_for(bool (*done)(void))
-{
-    uint64_t start_ns = dataplane_now_ns(gate.dp);
-
-    while (!done()) {
-        if (dataplane_now_ns(gate.dp) - start_ns > PATIENCE_NS)
-            fail_msg("in vain: %u wait, %u under way", waiting(), traffic_under_way());
-        if (traffic_discard() == 0)
-            sched_yield();
-    }
+    return stall_all_is_still() && gate_slots() == 0;
 }
 
 static void wait_until(bool (*done)(void), uint32_t n)
 {
     wanted = n;
-    wait_for(done);
+    stall_wait_for(done);
 }
 
 static void ask(uint32_t worker, uint32_t n)
@@ -143,22 +108,22 @@ static void a_worker_stops_with_waiters(void **state)
 {
     (void)state;
     assert_int_equal(dataplane_start(gate.dp), 0);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
     ask(HELD_UP, PAUSED);
     ask(BUSY, EARLY);
     wait_until(as_many_wait, PAUSED + EARLY);
     assert_int_equal(held_by(HELD_UP), PAUSED);
     stall_begin(NULL);
-    wait_for(stall_is_on);
+    stall_wait_for(stall_is_on);
 }
 
 static void its_places_come_back(void **state)
 {
     (void)state;
     dataplane_tend(gate.dp);
-    if (!is_dead())
+    if (!stall_is_dead())
         assert_int_equal(waiting(), PAUSED + EARLY);
-    wait_for(is_dead);
+    stall_wait_for(stall_is_dead);
     dataplane_tend(gate.dp);
     assert_int_equal(waiting(), EARLY);
     dataplane_tend(gate.dp); /* once */
@@ -175,10 +140,10 @@ static void others_have_them_all(void **state)
     assert_int_equal(counts().refused[REASON_CAPACITY], 0);
     publish(MANY);
     wait_until(as_many_wait, 0);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
     assert_int_equal(counts().admitted, PLACES);
     publish(0);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
 }
 
 /* What it holds has no place any more; all places are there for those who come. */
@@ -186,7 +151,7 @@ static void back_again_it_counts_nothing_twice(void **state)
 {
     (void)state;
     stall_end();
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
     assert_int_equal(held_by(HELD_UP), PAUSED);
     assert_int_equal(waiting(), 0);
     ask(HELD_UP, PLACES);
@@ -198,7 +163,7 @@ static void back_again_it_counts_nothing_twice(void **state)
     assert_int_equal(waiting(), PLACES);
     assert_int_equal(counts().refused[REASON_CAPACITY], 1);
     publish(MANY);
-    wait_for(nothing_is_left);
+    stall_wait_for(nothing_is_left);
     assert_int_equal(waiting(), 0);
     assert_int_equal(held_by(HELD_UP), 0);
     assert_int_equal(counts().admitted, PAUSED + 2 * PLACES);

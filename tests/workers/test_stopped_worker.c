@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -24,22 +23,21 @@
 #include "tests/workers/stall.h"
 #include "tests/workers/traffic.h"
 
-#define HELD_UP     1u /* worker; polls queue 1 of either device */
-#define HANDING     0u /* worker that hands it packets; polls queue 0 */
-#define BUSY        2u /* worker that wants all tokens; polls queue 2 of the outside device */
-#define SYN_BYTES   40u
-#define LOT         LEASE_FRAME_BYTES
-#define BURST       97160u                      /* 64 lots, and a whole number of SYNs: */
-#define FULL        (BURST / SYN_BYTES)         /* 2429, and no byte left */
-#define FULL_LESS   ((BURST - LOT) / SYN_BYTES) /* 2391, and two bytes: 38 s until the next SYN */
-#define TOO_MANY    100u
-#define SPRINKLE    8u
-#define SPRINKLED   2200u /* what is left is more than all workers can hold in lots */
-#define IN_QUEUE    10u
-#define RING_ROOM   (DATAPLANE_HANDOVER_RING - 1u)
-#define FAST        (80000000ull) /* bit/s: the burst in 10 ms */
-#define SLOW        (8ull)
-#define PATIENCE_NS (20 * CORE_S)
+#define HELD_UP   1u /* worker; polls queue 1 of either device */
+#define HANDING   0u /* worker that hands it packets; polls queue 0 */
+#define BUSY      2u /* worker that wants all tokens; polls queue 2 of the outside device */
+#define SYN_BYTES 40u
+#define LOT       LEASE_FRAME_BYTES
+#define BURST     97160u                      /* 64 lots, and a whole number of SYNs: */
+#define FULL      (BURST / SYN_BYTES)         /* 2429, and no byte left */
+#define FULL_LESS ((BURST - LOT) / SYN_BYTES) /* 2391, and two bytes: 38 s until the next SYN */
+#define TOO_MANY  100u
+#define SPRINKLE  8u
+#define SPRINKLED 2200u /* what is left is more than all workers can hold in lots */
+#define IN_QUEUE  10u
+#define RING_ROOM (DATAPLANE_HANDOVER_RING - 1u)
+#define FAST      (80000000ull) /* bit/s: the burst in 10 ms */
+#define SLOW      (8ull)
 
 static void pause_ns(long ns)
 {
@@ -58,52 +56,13 @@ static bool has_lease(void)
     return lease_is_held(lease_of(HELD_UP));
 }
 
-/* -- waiting -- */
-
-static void wait_for(bool (*done)(void))
-{
-    uint64_t start_ns = dataplane_now_ns(gate.dp);
-
-    while (!done()) {
-        assert_true(dataplane_now_ns(gate.dp) - start_ns < PATIENCE_NS);
-        if (traffic_discard() == 0)
-            sched_yield();
-    }
-}
+/* -- waiting for what is to come -- */
 
 static unsigned waiting; /* packets that nobody but the stopped worker will take */
 
 static bool others_are_still(void)
 {
     return traffic_under_way() == waiting && gate_balanced(HANDING) && gate_balanced(BUSY);
-}
-
-static bool all_is_still(void)
-{
-    bool still = traffic_under_way() == 0;
-
-    for (uint32_t w = 0; w < WORKERS; w++)
-        still = still && gate_balanced(w);
-    return still;
-}
-
-static bool is_dead(void)
-{
-    return dataplane_silence_ns(gate.dp, HELD_UP) > DATAPLANE_DEAD_NS;
-}
-
-/* Those who do not stand still have the newest policy. */
-static bool is_adopted(void)
-{
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        struct worker_view view;
-
-        dataplane_worker_view(gate.dp, w, &view);
-        if (!(w == HELD_UP && stall_is_on()) &&
-            view.policy_epoch != policy_epoch(dataplane_policy(gate.dp)))
-            return false;
-    }
-    return true;
 }
 
 static bool only_the_stopped_holds_a_slot(void)
@@ -143,10 +102,10 @@ static int publish(uint64_t bits)
 static void fill_pool(void)
 {
     assert_int_equal(publish(FAST), 0);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
     pause_ns(20 * CORE_MS);
     assert_int_equal(publish(SLOW), 0);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
 }
 
 static int64_t leased(void)
@@ -183,7 +142,7 @@ static uint64_t admitted_of(uint32_t asked)
     struct admission_tenant_counters before = tenant(), after;
 
     open_flows(asked, BUSY, BUSY);
-    wait_for(others_are_still);
+    stall_wait_for(others_are_still);
     after = tenant();
     assert_int_equal(after.attempts - before.attempts, asked);
     assert_int_equal(after.refused[REASON_BITS] - before.refused[REASON_BITS],
@@ -218,8 +177,8 @@ static void policies_that_change_refill_and_lose_nothing(void **state)
         pause_ns(CORE_MS);
         traffic_discard();
     }
-    wait_for(all_is_still);
-    wait_for(nothing_is_leased);
+    stall_wait_for(stall_all_is_still);
+    stall_wait_for(nothing_is_leased);
     assert_int_equal(tenant().admitted, SPRINKLED);
     assert_true(policy_epoch(dataplane_policy(gate.dp)) > first_epoch + 20);
     assert_int_equal(admitted_of(FULL - SPRINKLED + TOO_MANY), FULL - SPRINKLED);
@@ -228,11 +187,11 @@ static void policies_that_change_refill_and_lose_nothing(void **state)
 static void a_worker_stops_with_a_lease(void **state)
 {
     (void)state;
-    wait_for(no_slot_is_held);
+    stall_wait_for(no_slot_is_held);
     fill_pool();
     stall_begin(has_lease);
     open_flows(1, HELD_UP, HELD_UP);
-    wait_for(stall_is_on);
+    stall_wait_for(stall_is_on);
     assert_int_equal(lease_of(HELD_UP)->left, LOT - SYN_BYTES);
     assert_int_equal(leased(), LOT);
 }
@@ -243,7 +202,7 @@ static void others_have_all_but_its_lease(void **state)
     (void)state;
     pause_ns(100 * CORE_MS);
     dataplane_tend(gate.dp);
-    if (is_dead())
+    if (stall_is_dead())
         fail_msg("this machine held up the test for most of a second");
     fill_pool();
     assert_int_equal(admitted_of(FULL_LESS + TOO_MANY), FULL_LESS);
@@ -252,9 +211,10 @@ static void others_have_all_but_its_lease(void **state)
 static void when_it_is_dead_others_have_all(void **state)
 {
     (void)state;
-    wait_for(is_dead);
+    stall_wait_for(stall_is_dead);
     dataplane_tend(gate.dp);
-    wait_for(only_the_stopped_holds_a_slot); /* the others' have aged: the window is no limit */
+    /* The others' have aged: the window is no limit. */
+    stall_wait_for(only_the_stopped_holds_a_slot);
     fill_pool();
     assert_int_equal(admitted_of(FULL + TOO_MANY), FULL);
 }
@@ -277,12 +237,12 @@ static void case_G02_what_is_handed_to_it_fills_its_ring(void **state)
     handed_before = before.handed_out;
     open_flows(RING_ROOM + TOO_MANY, HELD_UP, HANDING);
     open_flows(IN_QUEUE, HELD_UP, HELD_UP); /* these its device keeps */
-    wait_for(handing_has_all);
+    stall_wait_for(handing_has_all);
     c = gate_counters_of(HANDING);
     assert_int_equal(c.handed_out - before.handed_out, RING_ROOM);
     assert_int_equal(c.handoff_failed, TOO_MANY);
     waiting = RING_ROOM + IN_QUEUE;
-    wait_for(others_are_still);
+    stall_wait_for(others_are_still);
     /* That is no overload of the others, who would refuse as `gateway`. */
     for (unsigned i = 0; i < 20; i++) {
         pause_ns(20 * CORE_MS);
@@ -308,7 +268,7 @@ static void policies_wait_for_it(void **state)
     }
     pause_ns(20 * CORE_MS);
     assert_int_equal(policy_epoch(dataplane_policy(gate.dp)), epoch);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
     assert_int_equal(admitted_of(TOO_MANY), 0);
 }
 
@@ -321,7 +281,7 @@ static void back_again_it_spends_nothing(void **state)
     (void)state;
     stall_end();
     waiting = 0;
-    wait_for(all_is_still);
+    stall_wait_for(stall_all_is_still);
     after = tenant();
     assert_int_equal(after.admitted, before.admitted);
     assert_int_equal(after.admitted, FULL + 1 + FULL_LESS + FULL);
@@ -329,17 +289,17 @@ static void back_again_it_spends_nothing(void **state)
                      RING_ROOM + IN_QUEUE);
     assert_int_equal(gate_counters_of(HELD_UP).handed_in - handed_in, RING_ROOM);
     assert_int_equal(leased(), 0);
-    wait_for(no_slot_is_held);
+    stall_wait_for(no_slot_is_held);
     /* Its policies can be freed. The rate of those that were turned away has earned nothing. */
     dataplane_tend(gate.dp);
     assert_int_equal(dataplane_retired_count(gate.dp), 0);
     assert_int_equal(publish(SLOW), 0);
-    wait_for(is_adopted);
+    stall_wait_for(stall_others_adopted);
     assert_int_equal(admitted_of(TOO_MANY), 0);
     /* And again it is one among others. */
     fill_pool();
     open_flows(FULL + TOO_MANY, HELD_UP, HELD_UP);
-    wait_for(all_is_still);
+    stall_wait_for(stall_all_is_still);
     assert_int_equal(tenant().admitted - after.admitted, FULL);
 }
 
@@ -350,7 +310,7 @@ static void a_stopped_worker_is_not_waited_for_endlessly(void **state)
 
     (void)state;
     stall_begin(NULL);
-    wait_for(stall_is_on);
+    stall_wait_for(stall_is_on);
     open_flows(IN_QUEUE, HELD_UP, HANDING);
     assert_int_equal(dataplane_stop(gate.dp, why, sizeof(why)), -ETIMEDOUT);
     snprintf(expected, sizeof(expected),
@@ -362,7 +322,7 @@ static void a_stopped_worker_is_not_waited_for_endlessly(void **state)
     assert_int_equal(dataplane_stop(gate.dp, why, sizeof(why)), 0);
     while (traffic_discard() > 0)
         ;
-    assert_true(all_is_still());
+    assert_true(stall_all_is_still());
     assert_int_equal(gate_counters().handed_in, gate_counters().handed_out);
     assert_int_equal(rte_mempool_in_use_count(gate.dp->pool), 0);
     traffic_close();
