@@ -393,7 +393,7 @@ void admission_control_view(const struct admission_control *c, const struct poli
         .capacity_per_s = s->output.capacity_per_s,
         .waiting = window_used(&shared->waiting),
         .connections = window_used(&shared->connections),
-        .opening = window_used(&shared->opening),
+        .opening = window_opening(&shared->window),
         .oldest_wait_ns = oldest_age_ns(c, service->id, now_ns),
         .interval_ns = load(&shared->advice.promise.interval_ns),
         .service_ns = load(&shared->advice.promise.service_ns),

@@ -246,6 +246,7 @@ static void adopt_tenant(struct admission *adm, const struct policy_tenant *tena
     t->metered = !tenant->packets.unlimited || !tenant->bits.unlimited;
     t->window = tenant->window;
     t->milli_erlangs = tenant->milli_erlangs;
+    adm->any_erlangs = adm->any_erlangs || tenant->milli_erlangs != POLICY_ERLANGS_UNLIMITED;
     t->class = (uint8_t)tenant->class;
 }
 
@@ -347,6 +348,7 @@ static void adopt_service(struct admission *adm, const struct policy_service *se
 
 void admission_adopt(struct admission *adm, const struct policy *policy, uint64_t now_ns)
 {
+    adm->any_erlangs = false;
     for (uint32_t i = 0; i < policy_tenant_count(policy); i++)
         if (policy_tenant(policy, i)->id < adm->size.n_tenants)
             adopt_tenant(adm, policy_tenant(policy, i), now_ns);

@@ -553,11 +553,15 @@ void admission_prefetch_packet(const struct admission *adm, uint32_t tenant)
 void admission_prefetch_attempt(const struct admission *adm, const struct attempt *attempt)
 {
     const struct tenant_shared *shared = &adm->shared->tenants[attempt->tenant];
+    const struct tenant_state *t = &adm->tenants[attempt->tenant];
 
     admission_prefetch_packet(adm, attempt->tenant);
-    __builtin_prefetch(&adm->tenants[attempt->tenant].attempts, 1);
+    __builtin_prefetch(&t->attempts, 1);
+    __builtin_prefetch(&t->counters.adopted, 1); /* the line of what attempts come to */
     __builtin_prefetch(&shared->window, 1);
     __builtin_prefetch(&shared->retries);
+    if (adm->any_erlangs)
+        __builtin_prefetch(&shared->occupancy, 1);
     if (adm->answered && attempt->flags & ATTEMPT_SYN)
         answered_prefetch(adm->answered, answered_key(attempt->flow, attempt->isn));
     if (adm->shared->demand)

@@ -53,6 +53,33 @@ static inline uint32_t share_reserved(const struct window *shares, const struct 
 }
 
 /*
+ * Takes a slot in the share, if there are shares, and tells up to how many the service's window may
+ * be used then, 0: not at all. False: the share is at its ceiling. Who finds no room in the
+ * service's window gives it back. Arguments as of share_acquire().
+ */
+static inline bool share_enter(struct window *shares, const struct share_rules *rules,
+                               unsigned n_shares, unsigned share, uint32_t *limit)
+{
+    uint32_t reserved = 0;
+
+    if (n_shares == 0)
+        return true;
+    if (!window_acquire(&shares[share], rules[share].ceiling))
+        return false;
+    /* Our own slot is counted by now. */
+    if (window_used(&shares[share]) > rules[share].guaranteed)
+        reserved = share_reserved(shares, rules, n_shares, share);
+    *limit = reserved < *limit ? *limit - reserved : 0;
+    return true;
+}
+
+static inline void share_leave(struct window *shares, unsigned n_shares, unsigned share)
+{
+    if (n_shares > 0)
+        window_release(&shares[share]);
+}
+
+/*
  * Takes a slot in the service's window and in the share, or in neither. `share` < n_shares <=
  * SHARES_MAX + 1, `rules` and `shares` as long, guarantees up to POLICY_WINDOW_MAX; both unused
  * when n_shares is 0. Any worker.
@@ -61,18 +88,11 @@ static inline enum share_answer share_acquire(struct window *service, struct win
                                               const struct share_rules *rules, unsigned n_shares,
                                               unsigned share, uint32_t limit)
 {
-    uint32_t reserved = 0;
-
-    if (n_shares == 0)
-        return window_acquire(service, limit) ? SHARE_TAKEN : SHARE_FULL;
-    if (!window_acquire(&shares[share], rules[share].ceiling))
+    if (!share_enter(shares, rules, n_shares, share, &limit))
         return SHARE_CEILING;
-    /* Our own slot is counted by now. */
-    if (window_used(&shares[share]) > rules[share].guaranteed)
-        reserved = share_reserved(shares, rules, n_shares, share);
-    if (reserved < limit && window_acquire(service, limit - reserved))
+    if (limit > 0 && window_acquire(service, limit))
         return SHARE_TAKEN;
-    window_release(&shares[share]);
+    share_leave(shares, n_shares, share);
     return SHARE_FULL;
 }
 
@@ -90,8 +110,7 @@ static inline void share_release(struct window *service, struct window *shares, 
                                  unsigned share)
 {
     window_release(service);
-    if (n_shares > 0)
-        window_release(&shares[share]);
+    share_leave(shares, n_shares, share);
 }
 
 #endif

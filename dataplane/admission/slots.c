@@ -4,23 +4,37 @@
  */
 #include "dataplane/admission/state.h"
 
-/* The window first: who finds it full may wait, who finds too many opening may not. */
+/* Who finds the window full may wait, who finds too many opening may not. */
+static enum reason take_of_service(struct window *window, const struct service_rules *rules,
+                                   uint32_t limit, bool opening)
+{
+    if (limit == 0)
+        return REASON_CAPACITY;
+    if (!opening)
+        return window_acquire(window, limit) ? REASON_NONE : REASON_CAPACITY;
+    switch (window_acquire_opening(window, limit, rules->opening)) {
+    case WINDOW_TAKEN:
+        return REASON_NONE;
+    case WINDOW_FULL:
+        return REASON_CAPACITY;
+    case WINDOW_OPENING_FULL:
+        break;
+    }
+    return REASON_CONNECTIONS;
+}
+
 static enum reason take_shared(struct service_shared *service, const struct service_rules *rules,
                                const struct slot_wish *wish)
 {
-    switch (share_acquire(&service->window, service->shares, rules->shares, rules->n_shares,
-                          wish->share, rules->window[wish->class])) {
-    case SHARE_TAKEN:
-        break;
-    case SHARE_CEILING:
+    uint32_t limit = rules->window[wish->class];
+    enum reason reason;
+
+    if (!share_enter(service->shares, rules->shares, rules->n_shares, wish->share, &limit))
         return REASON_SHARE;
-    case SHARE_FULL:
-        return REASON_CAPACITY;
-    }
-    if (!wish->opening || window_acquire(&service->opening, rules->opening))
-        return REASON_NONE;
-    share_release(&service->window, service->shares, rules->n_shares, wish->share);
-    return REASON_CONNECTIONS;
+    reason = take_of_service(&service->window, rules, limit, wish->opening);
+    if (reason != REASON_NONE)
+        share_leave(service->shares, rules->n_shares, wish->share);
+    return reason;
 }
 
 /* How many this worker has, for the survey. */
@@ -73,9 +87,11 @@ void slot_give_back(struct admission *adm, const struct slot *slot)
     adm->services[slot->service].slots--;
     adm->services[slot->service].slots_moved = true;
     /* By what it took: the shares may have been named since. */
-    share_release(&service->window, service->shares, slot->held & SLOT_SHARED, slot->share);
+    share_leave(service->shares, slot->held & SLOT_SHARED, slot->share);
     if (slot->held & SLOT_OPENING)
-        window_release(&service->opening);
+        window_release_opening(&service->window);
+    else
+        window_release(&service->window);
 }
 
 void admission_adopt_flow(struct admission *adm, struct slot *slot)
@@ -105,7 +121,7 @@ void admission_adopt_connection(struct admission *adm, const struct slot *slot)
 void admission_confirmed(struct admission *adm, struct slot *slot)
 {
     slot->held &= (uint8_t)~SLOT_OPENING;
-    window_release(&adm->shared->services[slot->service].opening);
+    window_confirm(&adm->shared->services[slot->service].window);
 }
 
 void admission_disconnect(struct admission *adm, const struct slot *slot)

@@ -41,12 +41,11 @@ struct tenant_shared {
 struct service_shared {
     struct advice advice; /* from the control thread, once a period */
     struct breaker breaker;
-    struct window window;
+    struct window window; /* opening: unit connection, not confirmed by the client */
     struct window shares[SHARES_MAX + 1]; /* of the window; unused while the service names none */
     struct window waiting;                /* over all workers, */
     struct window places[SHARES_MAX + 1]; /* and of whose share */
     struct window connections;            /* unit exchange: open ones */
-    struct window opening;                /* unit connection: not confirmed by the client */
     struct window health;                 /* the slot reserved for health checks */
     struct pool refusals[PERIOD_MAX], health_tokens[PERIOD_MAX];
     struct quota_rate refusals_rate, health_rate; /* as a tenant's */
@@ -143,6 +142,7 @@ struct admission {
     /* Queue of who has leases: tenants by id, services by n_tenants + id. ADMISSION_NONE: empty */
     uint32_t first_held, last_held;
     uint32_t first_waiting; /* services with waiters */
+    bool any_erlangs;       /* some tenant has a quota of them */
     uint32_t survey_pass;
     uint32_t owed;        /* lost slots given back to services, not yet to tenants */
     uint32_t n_displaced; /* waiters that were displaced and do not know it yet */

@@ -99,7 +99,7 @@ static inline void check_counts(struct walk *w)
         const struct service_shared *service = &shared->services[s];
 
         assert_int_equal(window_used(&service->window), w->of_service[s]);
-        assert_int_equal(window_used(&service->opening), w->opening[s]);
+        assert_int_equal(window_opening(&service->window), w->opening[s]);
         assert_int_equal(window_used(&service->health), w->reserved[s]);
         assert_int_equal(window_used(&service->connections), w->connected[s]);
         for (unsigned i = 0; i < SHARES_MOST; i++)

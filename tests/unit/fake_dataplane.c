@@ -96,7 +96,7 @@ static void fill_tenant(struct dataplane *dp, uint32_t id)
     };
     for (unsigned r = 0; r < REASON_ATTEMPT_MAX; r++)
         c->refused[r] = base + 100 + r;
-    dp->tenant_windows[id] = (struct window){.used = 7 + id, .peak = 8 + id};
+    dp->tenant_windows[id] = (struct window){.slots = 7 + id, .peak = 8 + id};
     dp->tokens[id] = id;
     dp->occupancy_ms[id] = 1250 - 1000 * (int64_t)id;
 }
@@ -158,8 +158,8 @@ static void fill_services(struct dataplane *dp)
     for (uint32_t id = 0; id < FAKE_SERVICES; id++) {
         dp->services[id] = (struct service_view){.admit = 1, .retry_after_s = 1};
         fill_service_counters(&dp->services[id].counters, 500 * (id + 1));
-        dp->service_windows[id] = (struct window){.used = 60 + id, .peak = 64 + id};
-        dp->share_windows[id][1] = (struct window){.used = 3 + id};
+        dp->service_windows[id] = (struct window){.slots = 60 + id, .peak = 64 + id};
+        dp->share_windows[id][1] = (struct window){.slots = 3 + id};
     }
     fill_view(&dp->services[1]);
     for (unsigned l = 0; l < LATENCY_MAX; l++)

@@ -171,7 +171,7 @@ static void lines_take_turns(void **state)
 static void neediest_holds_least_for_its_weight(void **state)
 {
     static const struct share_rules rules[4] = {{0, 9, 1}, {0, 9, 2}, {0, 9, 1}, {0, 9, 3}};
-    struct window shares[4] = {{.used = 3}, {.used = 4}, {.used = 1}, {.used = 6}};
+    struct window shares[4] = {{.slots = 3}, {.slots = 4}, {.slots = 1}, {.slots = 6}};
     const uint64_t all = WAIT_ALL_LINES;
     struct queue q;
 
@@ -189,7 +189,7 @@ static void neediest_holds_least_for_its_weight(void **state)
     assert_true(wait_neediest(&q.queue, shares, rules, 4, 1) == 1);
     add(&q, 5, 2, CLASS_BULK);
     assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 0x40);
-    shares[0].used = 0;
+    shares[0].slots = 0;
     assert_true(wait_neediest(&q.queue, shares, rules, 4, all) == 1);
     free(q.pool);
 }

@@ -35,6 +35,32 @@ static void limit_is_exact(void **state)
     }
 }
 
+/* In the same word, each with a limit of its own. */
+static void opening_slots_are_slots(void **state)
+{
+    struct window w = {0};
+
+    (void)state;
+    assert_true(window_acquire(&w, 5));
+    assert_int_equal(window_acquire_opening(&w, 5, 2), WINDOW_TAKEN);
+    assert_int_equal(window_acquire_opening(&w, 5, 2), WINDOW_TAKEN);
+    assert_int_equal(window_acquire_opening(&w, 5, 2), WINDOW_OPENING_FULL);
+    assert_int_equal(window_used(&w), 3);
+    assert_int_equal(window_opening(&w), 2);
+    assert_true(window_acquire(&w, 5));
+    assert_true(window_acquire(&w, 5));
+    assert_int_equal(window_acquire_opening(&w, 5, 3), WINDOW_FULL);
+    assert_false(window_acquire(&w, 5));
+    window_confirm(&w);
+    assert_int_equal(window_used(&w), 5);
+    assert_int_equal(window_opening(&w), 1);
+    window_release_opening(&w);
+    window_release(&w);
+    assert_int_equal(window_used(&w), 3);
+    assert_int_equal(window_opening(&w), 0);
+    assert_int_equal(window_peak(&w), 5);
+}
+
 static void force_makes_debt(void **state)
 {
     struct window w = {0};
@@ -130,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_is_exact),
+        cmocka_unit_test(opening_slots_are_slots),
         cmocka_unit_test(force_makes_debt),
         cmocka_unit_test(lower_limit_makes_debt),
         cmocka_unit_test(never_over_admits_among_threads),

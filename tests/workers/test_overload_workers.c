@@ -115,7 +115,7 @@ static void nothing_is_left_of_a_service(const struct service_shared *s)
     assert_int_equal(window_used(&s->window), 0);
     assert_int_equal(window_used(&s->waiting), 0);
     assert_int_equal(window_used(&s->connections), 0);
-    assert_int_equal(window_used(&s->opening), 0);
+    assert_int_equal(window_opening(&s->window), 0);
     assert_int_equal(window_used(&s->health), 0);
     for (unsigned share = 0; share <= SHARES_MAX; share++) {
         assert_int_equal(window_used(&s->shares[share]), 0);
