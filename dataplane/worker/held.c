@@ -88,21 +88,17 @@ static void begin(struct burst *b, unsigned i, const struct released *released)
 {
     struct worker *w = b->worker;
     struct flow *flow = b->queries[i].flow;
-    struct flow_change change;
 
-    if (!(flow->marks & FLOW_CONNECTED)) { /* its life began when it came */
-        if (flow->unit == UNIT_EXCHANGE)
-            work_adopt_connection(w, flow);
-        flow->heard_ms = b->moment.age_ms; /* the service hears of it only now */
-        work_hold_slot(w, flow, released->decision.held);
-        step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
+    if (flow->marks & FLOW_CONNECTED) {
+        step_pass_turn(b, i, released->decision.held, released->waited_ns);
         return;
     }
-    change = flow_advance(flow, &b->packets[i], DIRECTION_IN, b->moment);
-    flow->began = flow_time(b->now_ns - released->waited_ns);
+    /* Its life began when it came, and the service hears of it only now. */
+    if (flow->unit == UNIT_EXCHANGE)
+        work_adopt_connection(w, flow);
+    flow->heard_ms = b->moment.age_ms;
     work_hold_slot(w, flow, released->decision.held);
-    work_follow(b, i, change);
-    step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
+    step_decide(b, i, ACTION_FORWARD, PASS_ATTEMPT);
 }
 
 void step_release(struct burst *b, unsigned i, const struct released *released)

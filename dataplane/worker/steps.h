@@ -41,6 +41,8 @@ void step_refuse(struct burst *b, unsigned i, uint32_t service, enum reason reas
 
 /* turns.c: a request on an open connection, with the effect flow_request() gave it. */
 void step_ask_turn(struct burst *b, unsigned i, enum flow_effect effect);
+/* turns.c: one that has a slot, for which it has waited so long, passes. */
+void step_pass_turn(struct burst *b, unsigned i, uint8_t held, uint64_t waited_ns);
 /* turns.c: one that found no slot, by the service's `turn`. */
 void step_refuse_turn(struct burst *b, unsigned i, enum reason reason);
 

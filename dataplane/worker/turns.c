@@ -70,12 +70,19 @@ static bool is_http(const struct burst *b, unsigned i)
                packet->payload_bytes);
 }
 
-static void pass(struct burst *b, unsigned i, uint8_t held)
+void step_pass_turn(struct burst *b, unsigned i, uint8_t held, uint64_t waited_ns)
 {
+    struct worker *w = b->worker;
     struct flow *flow = b->queries[i].flow;
     struct flow_change change = flow_advance(flow, &b->packets[i], DIRECTION_IN, b->moment);
 
-    work_hold_slot(b->worker, flow, held);
+    flow->began = flow_time(b->now_ns - waited_ns);
+    work_hold_slot(w, flow, held);
+    /* While it waited the service has replied to the same bytes, which had reached it before the
+     * connection was open. Nothing begins, so nothing would end, and the next request's slot would
+     * take the place of this one's. */
+    if (unlikely(!(flow->flags & FLOW_OWES)))
+        work_free_slot(w, flow, OUTCOME_FINISHED);
     work_follow(b, i, change);
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
 }
@@ -91,7 +98,7 @@ void step_refuse_turn(struct burst *b, unsigned i, enum reason reason)
         if (reason != REASON_CAPACITY) /* only a slot may be owed */
             break;
         admission_adopt_flow(w->admission, &slot);
-        pass(b, i, slot.held);
+        step_pass_turn(b, i, slot.held, 0);
         return;
     case TURN_HTTP:
         end_connection(b, i, reason, is_http(b, i));
@@ -129,5 +136,5 @@ void step_ask_turn(struct burst *b, unsigned i, enum flow_effect effect)
     else if (decision.verdict == VERDICT_REFUSE)
         step_refuse_turn(b, i, decision.reason);
     else
-        pass(b, i, decision.held);
+        step_pass_turn(b, i, decision.held, 0);
 }

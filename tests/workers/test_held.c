@@ -24,6 +24,8 @@
 #define FIN_ACK (TCP_FIN | TCP_ACK)
 #define RST_ACK (TCP_RST | TCP_ACK)
 
+static uint64_t age_ns = 100 * CORE_S; /* for which a packet may wait */
+
 static struct policy *policy_of(uint64_t epoch, uint32_t window)
 {
     struct policy_ports ports = {TRAFFIC_PORT, TRAFFIC_PORT};
@@ -36,7 +38,7 @@ static struct policy *policy_of(uint64_t epoch, uint32_t window)
 
     service.unit = UNIT_EXCHANGE;
     service.window = window;
-    service.wait = (struct policy_wait){.places = 4, .age_ns = 100 * CORE_S};
+    service.wait = (struct policy_wait){.places = 4, .age_ns = age_ns};
     assert_int_equal(policy_create(&spec, &policy), 0);
     return policy;
 }
@@ -74,6 +76,12 @@ static void say_data(uint32_t flow, enum direction direction, uint8_t tcp_flags)
     play();
 }
 
+static void say_numbered(uint32_t flow, enum direction direction, uint32_t seq, uint32_t ack)
+{
+    assert_true(traffic_send_numbered(flow, direction, (struct traffic_numbers){seq, ack}, 0));
+    play();
+}
+
 static void assert_there_are(uint32_t connections, uint32_t waiting, uint32_t slots)
 {
     const struct service_shared *s = &gate.dp->shared->services[0];
@@ -99,9 +107,14 @@ static uint32_t open_connection(void)
     return flow;
 }
 
+static const struct admission_service_counters *counters(void)
+{
+    return admission_service_counters(gate.dp->workers[0]->admission, 0);
+}
+
 static uint64_t cancelled(void)
 {
-    return admission_service_counters(gate.dp->workers[0]->admission, 0)->cancelled;
+    return counters()->cancelled;
 }
 
 /* A whole exchange on an open connection, and the end of both. */
@@ -191,6 +204,64 @@ static void a_connection_that_waits_as_a_whole_is_counted_once(void **state)
     exchange_and_close(flow);
 }
 
+/* The service has had the bytes of a request that waits, before the connection was open, and has
+ * replied. Let in, they are old: no exchange begins, and the next request has a slot of its own. */
+static uint32_t wait_with_an_answered_request(void)
+{
+    uint32_t flow;
+
+    set_window(0);
+    flow = open_connection();
+    say_numbered(flow, IN, 0, 0);
+    say_numbered(flow, OUT, 0, TRAFFIC_DATA_BYTES);
+    assert_there_are(1, 1, 0);
+    return flow;
+}
+
+static void ask_once_more_and_close(uint32_t flow)
+{
+    say_numbered(flow, IN, TRAFFIC_DATA_BYTES, TRAFFIC_DATA_BYTES);
+    assert_there_are(1, 0, 1);
+    say_numbered(flow, OUT, TRAFFIC_DATA_BYTES, 2 * TRAFFIC_DATA_BYTES);
+    say(flow, OUT, FIN_ACK);
+    assert_there_are(1, 0, 0);
+    say(flow, IN, FIN_ACK);
+    assert_there_are(0, 0, 0);
+}
+
+static void a_request_answered_while_it_waited_keeps_no_slot(void **state)
+{
+    uint64_t before = counters()->outcomes[OUTCOME_FINISHED];
+    uint32_t flow = wait_with_an_answered_request();
+
+    (void)state;
+    set_window(1);
+    assert_there_are(1, 0, 0);
+    assert_int_equal(counters()->outcomes[OUTCOME_FINISHED], before + 1);
+    ask_once_more_and_close(flow);
+    assert_int_equal(counters()->outcomes[OUTCOME_FINISHED], before + 2);
+}
+
+/* The same where it waited in vain, and passes on debt. */
+static void nor_one_that_passes_for_want_of_a_slot(void **state)
+{
+    uint64_t before = counters()->adopted, after_ns;
+    uint32_t flow;
+
+    (void)state;
+    gate.dp->workers[0]->facts[0].turn = TURN_PASS;
+    flow = wait_with_an_answered_request();
+    age_ns = CORE_MS;
+    set_window(0);
+    for (after_ns = dataplane_now_ns(gate.dp) + age_ns; dataplane_now_ns(gate.dp) <= after_ns;)
+        ;
+    play();
+    assert_there_are(1, 0, 0);
+    assert_int_equal(counters()->adopted, before + 1);
+    set_window(1);
+    ask_once_more_and_close(flow);
+}
+
 static int open_all(void **state)
 {
     const struct gate_plan plan = {
@@ -211,6 +282,8 @@ int main(void)
         cmocka_unit_test(a_request_does_not_outlive_the_services_side),
         cmocka_unit_test(a_new_connection_on_old_ports_has_the_old_ones_place),
         cmocka_unit_test(a_connection_that_waits_as_a_whole_is_counted_once),
+        cmocka_unit_test(a_request_answered_while_it_waited_keeps_no_slot),
+        cmocka_unit_test(nor_one_that_passes_for_want_of_a_slot),
     };
 
     return cmocka_run_group_tests(tests, open_all, traffic_tear_down);

@@ -17,7 +17,6 @@
 #define BUFFERS     8191u
 #define CACHE       128u
 #define FRAME_BYTES 60u /* the shortest there are; what is behind the headers is padding */
-#define DATA_BYTES  6u  /* of them, in a frame that has data */
 #define BATCH       64u
 #define PORTS_EACH  1024u /* flows of one client address */
 #define CAPPED_EACH 8u    /* of the flows, this one in so many is of TENANT_CAPPED */
@@ -128,30 +127,52 @@ static void put(struct rte_mbuf *mbuf, enum direction direction, unsigned queue)
     traffic.sent++;
 }
 
-static bool send_frame(uint32_t flow, enum direction direction, uint8_t tcp_flags,
-                       uint16_t payload_bytes, unsigned queue)
+static struct rte_mbuf *make_frame(uint32_t flow, enum direction direction, uint8_t tcp_flags,
+                                   uint16_t payload_bytes)
 {
     struct rte_mbuf *mbuf = rte_pktmbuf_alloc(traffic.pool);
     struct headers *h;
 
     if (!mbuf)
-        return false;
+        return NULL;
     h = (struct headers *)rte_pktmbuf_append(mbuf, FRAME_BYTES);
     write_frame(h, flow, direction, tcp_flags);
     h->ip.total_length =
         rte_cpu_to_be_16((uint16_t)(sizeof(h->ip) + sizeof(h->tcp) + payload_bytes));
-    put(mbuf, direction, queue);
-    return true;
+    return mbuf;
 }
 
 bool traffic_send(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue)
 {
-    return send_frame(flow, direction, tcp_flags, 0, queue);
+    struct rte_mbuf *mbuf = make_frame(flow, direction, tcp_flags, 0);
+
+    if (mbuf)
+        put(mbuf, direction, queue);
+    return mbuf != NULL;
 }
 
 bool traffic_send_data(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue)
 {
-    return send_frame(flow, direction, tcp_flags, DATA_BYTES, queue);
+    struct rte_mbuf *mbuf = make_frame(flow, direction, tcp_flags, TRAFFIC_DATA_BYTES);
+
+    if (mbuf)
+        put(mbuf, direction, queue);
+    return mbuf != NULL;
+}
+
+bool traffic_send_numbered(uint32_t flow, enum direction direction, struct traffic_numbers numbers,
+                           unsigned queue)
+{
+    struct rte_mbuf *mbuf = make_frame(flow, direction, TCP_ACK, TRAFFIC_DATA_BYTES);
+    struct headers *h;
+
+    if (!mbuf)
+        return false;
+    h = rte_pktmbuf_mtod(mbuf, struct headers *);
+    h->tcp.sent_seq = rte_cpu_to_be_32(numbers.seq);
+    h->tcp.recv_ack = rte_cpu_to_be_32(numbers.ack);
+    put(mbuf, direction, queue);
+    return true;
 }
 
 bool traffic_open_flow(uint32_t flow, unsigned queue)

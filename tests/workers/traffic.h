@@ -12,6 +12,7 @@
 
 #define TRAFFIC_SERVICE        "10.9.0.10"
 #define TRAFFIC_PORT           80
+#define TRAFFIC_DATA_BYTES     6u         /* in a frame that has data */
 #define TRAFFIC_CAPPED_NETWORK "11.0.0.0" /* of the tenant whose attempts are limited: /9 */
 
 struct traffic {
@@ -47,6 +48,13 @@ bool traffic_send(uint32_t flow, enum direction direction, uint8_t tcp_flags, un
 
 /* The same with data. */
 bool traffic_send_data(uint32_t flow, enum direction direction, uint8_t tcp_flags, unsigned queue);
+
+/* Data with these sequence numbers (those of all other frames are 0). */
+struct traffic_numbers {
+    uint32_t seq, ack;
+};
+bool traffic_send_numbered(uint32_t flow, enum direction direction, struct traffic_numbers numbers,
+                           unsigned queue);
 
 /* Control traffic into a queue of the outside device. */
 bool traffic_send_arp(unsigned queue);
