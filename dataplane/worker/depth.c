@@ -13,8 +13,7 @@ static double fullest(double fill, uint32_t count, uint32_t size)
     return share > fill ? share : fill;
 }
 
-/* As rte_ring_count(), which reads while others write as if nobody did. */
-static uint32_t count_ring(const struct rte_ring *ring)
+uint32_t depth_of_ring(const struct rte_ring *ring)
 {
     uint32_t taken = __atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
     uint32_t n = (__atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED) - taken) & ring->mask;
@@ -33,7 +32,7 @@ static double fill_of_worker(const struct dataplane *dp, uint32_t worker, double
             fill = fullest(fill, (uint32_t)depth, dp->ports[w->lanes[i]->own_port].rx_numbers);
     }
     if (dp->n_workers > 1)
-        fill = fullest(fill, count_ring(dp->inboxes[worker].judge), DATAPLANE_HANDOVER_RING);
+        fill = fullest(fill, depth_of_ring(dp->inboxes[worker].judge), DATAPLANE_HANDOVER_RING);
     return fill;
 }
 

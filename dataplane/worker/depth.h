@@ -5,6 +5,8 @@
 #ifndef SLUICE_WORKER_DEPTH_H
 #define SLUICE_WORKER_DEPTH_H
 
+#include <rte_ring.h>
+
 #include "dataplane/admission/gateway_control.h"
 #include "dataplane/worker/dataplane.h"
 
@@ -14,5 +16,8 @@
  * refuse work at the others' doors would not help it, so what waits for it does not count, and
  * nothing that was missed while one stands, for nobody can tell for whom it was. */
 struct gateway_sample depth_sample(struct dataplane *dp);
+
+/* As rte_ring_count(), which reads while others write as if nobody did. */
+uint32_t depth_of_ring(const struct rte_ring *ring);
 
 #endif

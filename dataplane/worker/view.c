@@ -146,8 +146,8 @@ void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct w
     load_all(&view->counters, &w->counters, sizeof(view->counters));
     if (dp->n_workers == 1)
         return;
-    view->judge = rte_ring_count(dp->inboxes[worker].judge);
-    view->send = rte_ring_count(dp->inboxes[worker].send);
+    view->judge = depth_of_ring(dp->inboxes[worker].judge);
+    view->send = depth_of_ring(dp->inboxes[worker].send);
     view->handover_max = rte_ring_get_capacity(dp->inboxes[worker].judge);
 }
 
