@@ -151,7 +151,7 @@ static bool engages(const struct shed_class *c, double budget, bool stepped_up)
 static void feed_forward(struct shed_control *s, const struct shed_rules *rules,
                          const struct period *period)
 {
-    double higher = 0, spill = 0;
+    double higher = 0, spill = 0, more = s->pi < 0 ? -s->pi * period->capacity : 0;
 
     for (int c = 0; c < CLASS_MAX; c++)
         higher += s->classes[c].slow.per_s;
@@ -163,9 +163,9 @@ static void feed_forward(struct shed_control *s, const struct shed_rules *rules,
         budget = period->capacity - rules->reserve_per_s - higher - spill;
         budget = budget > 0 ? budget : 0;
         one->engaged = period->capacity > 0 && engages(one, budget, period->stepped_up[c]);
-        p = one->engaged ? 1 - budget / one->rate.per_s : 0;
-        s->p[c] = p < rules->ceiling ? p : rules->ceiling;
-        spill += (p - s->p[c]) * one->rate.per_s;
+        p = one->engaged ? 1 - (budget + more) / one->rate.per_s : 0;
+        s->p[c] = clamp(p, 0, rules->ceiling);
+        spill += p > rules->ceiling ? (p - rules->ceiling) * one->rate.per_s : 0;
     }
 }
 
@@ -188,6 +188,12 @@ static double room(const struct shed_control *s, const struct shed_rules *rules)
     return sum;
 }
 
+/* Where nothing is reserved the queue may have what feed-forward sheds too much. */
+static double least_pi(const struct shed_rules *rules, const struct period *period)
+{
+    return rules->reserve_per_s > 0 || period->capacity == 0 ? 0 : -SHED_SLACK;
+}
+
 /* Moves x. `mu` is the capacity, or the offered rate where that is unknown. */
 static void integrate(struct shed_control *s, const struct shed_rules *rules,
                       const struct shed_sample *sample, const struct period *period, double mu)
@@ -197,12 +203,14 @@ static void integrate(struct shed_control *s, const struct shed_rules *rules,
     double e = clamp(d - d_ref, -d_ref, 5 * d_ref);
 
     s->stood_ns = d >= d_ref ? s->stood_ns + period->dt_ns : 0;
-    if (!sheds(s) && s->stood_ns < SHED_STAND_NS)
+    if (!sheds(s) && s->stood_ns < SHED_STAND_NS) {
+        s->pi = 0;
         return;
+    }
     s->pi += (SHED_STEP * e + SHED_GAIN * (d - before)) / period->dt_s;
-    if (sample->head_age_ns == 0 && s->head_age_ns == 0)
+    if (sample->head_age_ns == 0 && s->head_age_ns == 0 && s->pi > 0)
         s->pi -= s->pi * PI_DECAY;
-    s->pi = clamp(s->pi, 0, room(s, rules) / mu);
+    s->pi = clamp(s->pi, least_pi(rules, period), room(s, rules) / mu);
 }
 
 /* Takes `load` a second from the lowest class that has room, then from the next. */

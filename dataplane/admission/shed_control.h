@@ -17,6 +17,11 @@
  * 25 periods. x stays within what the ceilings can give (anti-windup) and loses 1/64 in a period
  * whose queue is empty for the second time (as PIE does, RFC 8033).
  *
+ * What is shed at random leaves work that comes at random: at mu and no more, slots idle now and
+ * then while others are refused. Where nothing is reserved, and there is a queue, x may therefore
+ * fall to -SHED_SLACK while feed-forward sheds: B_c then holds -x mu more, and the queue stands at
+ * d_ref. A reserve is room that shall be empty: there x stays at 0 or above.
+ *
  * The higher classes enter over 30 s so that a short burst of alerts spends the reserve R, which is
  * there for it, and the lower classes do not pay for every one.
  *
@@ -61,6 +66,7 @@
 #define SHED_LEARN_SAMPLE  32  /* completions, as well */
 #define SHED_LEARN_KEEP_NS 30000000000ull /* shedding without a full window: forgotten */
 #define SHED_CLIENTS_FEW   32             /* distinct clients: fewer are shed by attempt */
+#define SHED_SLACK         0.5            /* of mu: what x may take back of what is shed */
 #define SHED_PERIOD_SAMPLE 32             /* attempts in a period, where its bounds allow */
 #define SHED_PERIOD_MIN_NS 10000000ull
 #define SHED_PERIOD_MAX_NS 100000000ull

@@ -246,6 +246,37 @@ static void pi_does_not_wind_up(void **state)
 }
 
 /* Half of 40 bulk at most, then of 20 normal. */
+/* Twice the capacity, and nobody waits: half is too much to shed, and .03 * 20 ms / 100 ms of the
+ * capacity is taken back in each period, up to half of it. Who reserves wants that room empty. */
+static void an_empty_queue_takes_back_what_was_shed(void **state)
+{
+    struct service s = service(100, 200, 0, 0), reserving = s;
+    double before;
+
+    (void)state;
+    s.rules.reserve_per_s = 0;
+    run(&s, 20);
+    before = p(&s, CLASS_BULK);
+    assert_true(before < 0.5);
+    step(&s);
+    assert_float_equal(before - p(&s, CLASS_BULK), 0.006 * 100 / 200, 1e-8);
+    s.head_age_ns = 20 * MS; /* where it shall stand; it comes there at once */
+    run(&s, 2);
+    before = p(&s, CLASS_BULK);
+    run(&s, 100);
+    assert_float_equal(p(&s, CLASS_BULK), before, 1e-8);
+    s.head_age_ns = 0;
+    run(&s, 200);
+    assert_float_equal(p(&s, CLASS_BULK), 1 - 150.0 / 200, 1e-8);
+    run(&reserving, 200);
+    assert_float_equal(p(&reserving, CLASS_BULK), 1 - 80.0 / 200, 1e-8);
+    /* The next overload starts with what feed-forward says. */
+    s.per_s[CLASS_BULK] = 50;
+    run(&s, 200);
+    assert_int_equal(s.out.p[CLASS_BULK], 0);
+    assert_float_equal(s.control.pi, 0, 0);
+}
+
 static void pi_spills_to_the_next_class(void **state)
 {
     struct service s = service(100, 40, 20, 20);
@@ -394,6 +425,7 @@ int main(void)
         cmocka_unit_test(pi_steps_by_its_formula),
         cmocka_unit_test(pi_decays_when_nobody_waits),
         cmocka_unit_test(pi_does_not_wind_up),
+        cmocka_unit_test(an_empty_queue_takes_back_what_was_shed),
         cmocka_unit_test(pi_spills_to_the_next_class),
         cmocka_unit_test(case_F01_reacts_to_noise),
         cmocka_unit_test(capacity_is_learnt_under_a_full_window),
