@@ -239,6 +239,85 @@ static void half_of_the_work_failing_opens_the_breaker(void **state)
     assert_int_equal(gate_ask(g, BULK).reason, REASON_BREAKER);
 }
 
+/* A hundred are refused, come again and are served; forty more are refused, and what is over a
+ * quota is its tenant's. Refused is refused: the total of an objective never goes back. */
+static void objectives_keep_what_was_refused(void **state)
+{
+    struct gate *g = *state;
+    struct attempt a[100];
+
+    g->services[WEB].slo.objective_ppm = 990000;
+    g->services[WEB].window = 0;
+    g->tenants[NORMAL].attempts = core_rate(0, 1, 0);
+    gate_adopt(g);
+    gate_steer(g);
+    for (unsigned i = 0; i < 100; i++) {
+        a[i] = gate_attempt(g, BULK, WEB);
+        assert_int_equal(gate_offer(g, 0, &a[i]).reason, REASON_CAPACITY);
+        assert_int_equal(gate_ask(g, NORMAL).reason, REASON_RATE);
+    }
+    g->now_ns += PERIOD_NS;
+    gate_steer(g);
+    assert_float_equal(view(g).burn[SLO_5M], 100. / 100 * .05 / 300 / .01, 1e-12);
+    g->services[WEB].window = 100;
+    gate_adopt(g);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(gate_offer(g, 0, &a[i]).verdict, VERDICT_ADMIT);
+    for (unsigned i = 0; i < 40; i++)
+        assert_int_equal(gate_ask(g, BULK).reason, REASON_CAPACITY);
+    g->now_ns += PERIOD_NS;
+    gate_steer(g);
+    assert_int_equal(view(g).counters.served_late, 100);
+    assert_float_equal(view(g).burn[SLO_5M], 140. / 140 * .1 / 300 / .01, 1e-12);
+    for (unsigned i = 0; i < 100; i++)
+        gate_done(g, BULK, 0);
+    g->now_ns += PERIOD_NS;
+    gate_steer(g);
+    assert_float_equal(view(g).burn[SLO_5M], 140. / 240 * .15 / 300 / .01, 1e-12);
+}
+
+/* So many are done within the period, and as many begin. */
+static void turn_over(struct gate *g, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        gate_done(g, BULK, 0);
+    gate_fill(g, BULK, n);
+    g->now_ns += PERIOD_NS;
+    gate_steer(g);
+}
+
+/* Four slots that are full at one look and free at the next tell of the demand. From the second
+ * full look in turn on, four in 50 ms are what the service can do. */
+static void capacity_is_learnt_while_the_window_stays_full(void **state)
+{
+    struct gate *g = *state;
+
+    g->services[WEB].window = 4;
+    g->services[WEB].deadline_ns = 10 * CORE_S;
+    gate_adopt(g);
+    gate_steer(g);
+    for (unsigned i = 0; i < 40; i++) {
+        gate_fill(g, BULK, 4);
+        g->now_ns += PERIOD_NS;
+        gate_steer(g);
+        for (unsigned k = 0; k < 4; k++)
+            gate_done(g, BULK, 0);
+        g->now_ns += PERIOD_NS;
+        gate_steer(g);
+        assert_int_equal(view(g).interval_ns, 0);
+        assert_true(view(g).capacity_per_s == 0);
+    }
+    gate_fill(g, BULK, 4);
+    turn_over(g, 4);
+    assert_int_equal(view(g).interval_ns, 0);
+    turn_over(g, 4);
+    assert_in_range(view(g).interval_ns, 12500000 - 1, 12500000);
+    for (unsigned i = 0; i < 40; i++)
+        turn_over(g, 4);
+    assert_in_range(view(g).interval_ns, 12500000 - 1, 12500000);
+    assert_float_equal(view(g).capacity_per_s, 80, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +328,8 @@ int main(void)
         OVERLOAD_TEST_FOUR(refusals_say_when_the_backlog_is_gone),
         OVERLOAD_TEST(gateway_sheds_for_itself),
         OVERLOAD_TEST(half_of_the_work_failing_opens_the_breaker),
+        OVERLOAD_TEST(objectives_keep_what_was_refused),
+        OVERLOAD_TEST(capacity_is_learnt_while_the_window_stays_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
