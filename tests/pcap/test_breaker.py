@@ -3,7 +3,7 @@
 
 import pytest
 
-from frames import SERVICE, Dialogue, Tcp, together
+from frames import SERVICE, Dialogue, Tcp, Udp, together
 from gate import Trace
 
 # The first period is a second, a tenth more or less by chance, and what is overdue is found within
@@ -157,6 +157,88 @@ def test_a_connection_that_is_asked_late_is_not_overdue(gate):
 
     assert entered(result, *flows) == [True] * 4
     assert result.refusals("acme") == {}
+
+
+@pytest.mark.parametrize("unit", ["connection", "exchange"])
+def test_a_request_that_goes_on_is_not_overdue(gate, unit):
+    """An upload of two seconds: as long as the service takes it, nothing else is owed."""
+    flows, trace = together(6, Dialogue), Trace(silent=2 * (unit == "exchange"))
+    for i, flow in enumerate(flows[:3]):
+        flow.open_at(trace, 1 + i / 100)
+        for part in range(20):
+            at = 2 + part / 10 + i / 1000
+            trace.outside(at, flow.asks(b"part"))
+            trace.inside(at + 0.0005, flow.replied("A", ack=flow.isn + 1 + flow.said))
+    overdue = 3.9 + 0.7
+    for at, flow in ((2 + 0.7 + SWEEP_S + 0.01, flows[3]), (overdue - 0.01, flows[4])):
+        trace.outside(at, flow.syn())
+        trace.inside(at + 0.005, flow.replied("SA"))
+    trace.outside(overdue + 0.01 + SWEEP_S, flows[5].syn())
+    service = {**web(response="700ms"), "unit": unit}
+    result = gate([acme()], [service]).play(trace.sorted())
+
+    assert entered(result, *flows) == [True] * 5 + [False]
+    assert result.refusals("acme") == {"breaker": 1}
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_nothing_is_owed_to_who_has_not_shown_that_he_is_there(gate, confirmed):
+    """Requests that come with their SYN, of addresses that may be forged."""
+    flows, trace = together(4, Dialogue), Trace(silent=int(not confirmed))
+    for i, flow in enumerate(flows[:3]):
+        trace.outside(1 + i / 100, flow.sent("S", b"GET / HTTP/1.1\r\n\r\n"))
+        trace.inside(1.001 + i / 100, flow.replied("SA", ack=1019))
+        if confirmed:
+            trace.outside(1.002 + i / 100, flow.sent("A", seq=1019))
+    trace.outside(1.021 + 0.7 + SWEEP_S + 0.01, flows[3].syn())
+    service = {**web(response="700ms"), "unit": "exchange"}
+    result = gate([acme()], [service]).play(trace)
+
+    assert entered(result, flows[3]) == [not confirmed]
+    assert result.refusals("acme") == ({"breaker": 1} if confirmed else {})
+    assert result.used("web") == 3
+
+
+def test_a_long_wait_is_not_held_against_the_service(gate):
+    """It has heard of them 0.4 s ago; they came 1.8 s ago."""
+    flows, trace = together(7), Trace()
+    for i in range(3):
+        flows[i].open_at(trace, 1 + i / 100)
+        trace.outside(1.1 + i / 100, flows[3 + i].syn())
+        flows[i].close_at(trace, 2.5 + i / 100)
+        trace.inside(2.9 + i / 100, flows[3 + i].replied("SA"))
+        trace.outside(2.901 + i / 100, flows[3 + i].sent("A"))
+        flows[3 + i].close_at(trace, 3 + i / 100)
+    trace.outside(3.1, flows[6].syn())
+    service = {**web(), "window": 3, "wait": {"places": 3, "age": "5s"}}
+    result = gate([acme()], [service]).play(trace.sorted())
+
+    assert entered(result, *flows) == [True] * 7
+    assert result.refusals("acme") == {}
+    assert result.tenants["acme"]["waited"] == 3
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_datagram_service_that_falls_silent_is_left_alone(gate, answers):
+    """Asking again is no answer, and gives it no more time."""
+    flows, trace = together(6, Udp), Trace()
+    for i, flow in enumerate(flows[:3]):
+        trace.outside(1 + i / 100, flow.asked())
+        trace.outside(1.5 + i / 100, flow.asked())
+    overdue = 1 + 0.7
+    trace.outside(overdue + 0.01, flows[3].asked(b"before the third"))
+    if answers:
+        for at, flow in ((1.6, flows[1]), (overdue + 0.03, flows[3]), (2.1, flows[4])):
+            trace.inside(at, flow.replied())
+    trace.outside(overdue + 0.02 + SWEEP_S + 0.01, flows[4].asked(b"after it"))
+    trace.outside(overdue + 0.02 + SWEEP_S + OPEN_MAX_S + 0.01, flows[5].asked(b"a trial"))
+    dns = {**web(response="700ms"), "name": "dns", "protocol": "udp", "ports": ["53"]}
+    result = gate([acme()], [dns]).play(trace.sorted())
+
+    asked = [flows[3].asked(b"before the third"), flows[4].asked(b"after it"),
+             flows[5].asked(b"a trial")]
+    assert [frame in result.to_inside for frame in asked] == [True, answers, True]
+    assert result.refusals("acme") == ({} if answers else {"breaker": 1})
 
 
 def test_refusals_of_our_own_are_no_failures(gate):

@@ -54,6 +54,23 @@ def test_connections_have_a_cap_of_their_own(gate):
     assert result.services["web"]["window"] == {"limit": 1, "used": 0, "peak": 0, "debt": 0}
 
 
+def test_a_request_with_its_syn_needs_a_place_among_the_connections(gate):
+    first, second, third, last = together(4, Dialogue)
+    request, trace = b"GET / HTTP/1.1\r\n\r\n", Trace()
+    trace.outside(1, first.syn(request))
+    trace.outside(1.01, second.syn(request))  # there are slots
+    trace.outside(1.02, third.syn())
+    trace.inside(1.03, first.replied("RA"))
+    trace.outside(1.04, last.syn(request))
+    result = gate([acme()], [web(9, connections=1)]).play(trace)
+
+    assert result.to_inside == [first.syn(request), last.syn(request)]
+    assert result.refusals("acme") == {"connections": 2}
+    assert result.services["web"]["attempts"] == 4
+    assert result.services["web"]["connections"]["used"] == 1
+    assert result.used("web") == 1
+
+
 def test_a_slot_from_the_first_byte_to_the_end_of_the_reply(gate):
     """Requests of others are turned away while it is held, and let in once it is not."""
     trace = Trace()

@@ -156,6 +156,27 @@ def test_pass_takes_the_slot_on_debt(gate):
     assert result.services["web"]["window"] == {"limit": 1, "used": 1, "peak": 2, "debt": 0}
 
 
+def test_pass_owes_a_slot_and_nothing_else(gate):
+    """There is a slot, but no token: the tenant's own limit is no reason to let it through."""
+    trace = Trace()
+    flow, = together(1, Dialogue)
+    flow.open_at(trace, 1)
+    for at in (1.1, 1.2):
+        request = flow.asks(GET)
+        trace.outside(at, request)
+        trace.inside(at + 0.01, flow.answers())
+    result = gate([acme(quota={"attempts": "1/day", "attempts_burst": 0})],
+                  [web("pass")]).play(trace)
+
+    assert request not in result.to_inside
+    answer, = result.answers
+    assert str(Ether(answer)[TCP].flags) == "R"
+    assert len(result.resets) == 1
+    assert result.refusals("acme") == {"rate": 1}
+    assert result.services["web"]["adopted"] == 0
+    assert result.used("web") == 0
+
+
 def test_the_ports_of_a_shut_connection_serve_again(gate):
     """At once by a new SYN, and when the old one is forgotten."""
     trace = Trace()

@@ -96,6 +96,27 @@ def test_a_datagram_waits_as_a_syn_does(gate):
     assert (service["window"]["used"], result.worker["held"]) == (1, 0)
 
 
+def test_case_C01_who_waited_in_vain_still_hears_what_was_answered_before(gate):
+    flow, busy = together(2, Udp)
+    trace = Trace()
+    trace.outside(1, flow.asked(b"a"))
+    trace.inside(1.01, flow.replied(b"a1"))
+    trace.outside(1.02, busy.asked())
+    trace.outside(1.03, flow.asked(b"b"))  # waits until 1.13
+    trace.inside(1.2, flow.replied(b"a2"))
+    trace.inside(1.3, busy.replied())
+    trace.outside(1.4, flow.asked(b"c"))
+    result = gate([], [{**dns(1), "wait": {"places": 1, "age": "100ms"}}]).play(trace)
+
+    service = result.services["dns"]
+    assert result.to_outside == trace.sent("inside")
+    assert result.to_inside == [flow.asked(b"a"), busy.asked(), flow.asked(b"c")]
+    assert (service["attempts"], service["admitted"]) == (4, 3)
+    assert result.refusals("default") == {"capacity": 1}
+    assert result.drops() == {"capacity": 1}
+    assert result.used("dns") == 1
+
+
 def test_case_C01_a_reply_after_the_timeout_passes_and_frees_nothing(gate):
     late, running = Udp(40001), Udp(40002)
     trace = Trace()

@@ -160,3 +160,19 @@ def test_a_daemon_that_stops_answers_those_who_wait(gate):
     assert flow.syn() not in result.to_inside and question not in result.to_inside
     reset, = result.resets
     assert (Ether(reset)[TCP].sport, Ether(reset)[TCP].seq) == (speaker.sport, 1001)
+
+
+def test_the_life_of_who_waited_begins_when_the_service_hears_of_it(gate):
+    """Not when it came: 3.9 s would be longer than a SYN may go unanswered."""
+    holder, waiter, trace = *together(2), Trace()
+    holder.open_at(trace, 1)
+    trace.outside(1.1, waiter.syn())
+    holder.close_at(trace, 5)
+    trace.inside(5.5, waiter.replied("SA"))
+    trace.outside(5.501, waiter.sent("A"))
+    result = gate([acme()], [web(1, 1, wait={"places": 1, "age": "5s"})]).play(trace)
+
+    assert result.services["web"]["outcomes"] == {"finished": 1, "reset": 0, "aborted": 0,
+                                                  "aged": 0}
+    assert result.passes() == {"attempt": 2, "flow": 2 + 3 + 2}
+    assert result.used("web") == 1
