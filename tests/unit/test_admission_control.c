@@ -318,6 +318,44 @@ static void capacity_is_learnt_while_the_window_stays_full(void **state)
     assert_float_equal(view(g).capacity_per_s, 80, 1e-9);
 }
 
+/* Whom shedding spares the operator's ramp may turn away, and the other way round: half of half. */
+static void the_ramp_turns_others_away_than_shedding(void **state)
+{
+    struct gate *g = *state;
+    struct advice *advice = &g->crew.shared->services[WEB].advice;
+    unsigned passed = 0;
+
+    gate_adopt(g);
+    advice->shed[CLASS_BULK] = advice->turned_away = shed_probability(.5);
+    advice->stamped_ns = g->now_ns;
+    for (unsigned i = 0; i < 10000; i++)
+        passed += pass_through(g, BULK);
+    assert_in_range(passed, 2350, 2650);
+}
+
+/* A hundred clients a second ago are none of now: the one that is left is not shed for good. */
+static void clients_that_ask_no_more_are_forgotten(void **state)
+{
+    struct gate *g = *state;
+    const struct advice *advice = &g->crew.shared->services[WEB].advice;
+    struct attempt a = gate_attempt(g, BULK, WEB);
+
+    gate_adopt(g);
+    for (unsigned i = 0; i < 100; i++)
+        assert_true(pass_through(g, BULK));
+    g->now_ns += PERIOD_NS;
+    gate_steer(g);
+    assert_int_equal(advice->by_attempt, 0);
+    for (unsigned i = 0; i < 2; i++) { /* now and the second before, then neither */
+        assert_int_equal(advice->by_attempt, 0);
+        g->now_ns += CORE_S;
+        assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_ADMIT);
+        gate_done(g, BULK, 0);
+        gate_steer(g);
+    }
+    assert_int_equal(advice->by_attempt, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +368,8 @@ int main(void)
         OVERLOAD_TEST(half_of_the_work_failing_opens_the_breaker),
         OVERLOAD_TEST(objectives_keep_what_was_refused),
         OVERLOAD_TEST(capacity_is_learnt_while_the_window_stays_full),
+        OVERLOAD_TEST(the_ramp_turns_others_away_than_shedding),
+        OVERLOAD_TEST(clients_that_ask_no_more_are_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
