@@ -274,48 +274,66 @@ static void objectives_keep_what_was_refused(void **state)
     g->now_ns += PERIOD_NS;
     gate_steer(g);
     assert_float_equal(view(g).burn[SLO_5M], 140. / 240 * .15 / 300 / .01, 1e-12);
-}
-
-/* So many are done within the period, and as many begin. */
-static void turn_over(struct gate *g, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        gate_done(g, BULK, 0);
-    gate_fill(g, BULK, n);
+    g->services[WEB].slo.objective_ppm = 900000; /* holds for what was counted, too */
+    gate_adopt(g);
     g->now_ns += PERIOD_NS;
     gate_steer(g);
+    assert_float_equal(view(g).burn[SLO_5M], 140. / 240 * .2 / 300 / .1, 1e-12);
 }
 
-/* Four slots that are full at one look and free at the next tell of the demand. From the second
- * full look in turn on, four in 50 ms are what the service can do. */
-static void capacity_is_learnt_while_the_window_stays_full(void **state)
+static void the_oldest_waits_on_any_worker(void **state)
 {
     struct gate *g = *state;
 
-    g->services[WEB].window = 4;
-    g->services[WEB].deadline_ns = 10 * CORE_S;
+    g->services[WEB].window = 0;
+    g->services[WEB].wait = (struct policy_wait){.places = 8, .age_ns = CORE_S};
     gate_adopt(g);
     gate_steer(g);
-    for (unsigned i = 0; i < 40; i++) {
-        gate_fill(g, BULK, 4);
-        g->now_ns += PERIOD_NS;
-        gate_steer(g);
-        for (unsigned k = 0; k < 4; k++)
-            gate_done(g, BULK, 0);
-        g->now_ns += PERIOD_NS;
-        gate_steer(g);
-        assert_int_equal(view(g).interval_ns, 0);
-        assert_true(view(g).capacity_per_s == 0);
+    assert_int_equal(view(g).oldest_wait_ns, 0);
+    for (unsigned i = 1; i < 4; i++) { /* the first on worker 2, then on 0, then on 2 again */
+        struct attempt a = gate_attempt(g, BULK, WEB);
+
+        assert_int_equal(gate_offer(g, i & 1 ? 2 : 0, &a).verdict, VERDICT_WAIT);
+        g->now_ns += 10 * CORE_MS;
     }
-    gate_fill(g, BULK, 4);
-    turn_over(g, 4);
-    assert_int_equal(view(g).interval_ns, 0);
-    turn_over(g, 4);
-    assert_in_range(view(g).interval_ns, 12500000 - 1, 12500000);
-    for (unsigned i = 0; i < 40; i++)
-        turn_over(g, 4);
-    assert_in_range(view(g).interval_ns, 12500000 - 1, 12500000);
-    assert_float_equal(view(g).capacity_per_s, 80, 1e-9);
+    assert_int_equal(view(g).oldest_wait_ns, 30 * CORE_MS);
+    assert_int_equal(view(g).waiting, 3);
+}
+
+/* 1000/s of 10 ms each keep ten slots busy; 1.3 times as many shall find 85 % of them busy. */
+static void slots_that_would_do(void **state)
+{
+    static const uint32_t steady[TENANTS] = {[NORMAL] = 1000};
+    struct gate *g = *state;
+
+    g->services[WEB].shed.ceiling_ppm = 0;
+    gate_adopt(g);
+    run(g, steady, 20 * CORE_S);
+    assert_int_equal(view(g).slots_needed, 16); /* of 15.3 */
+}
+
+/* Half-way up. The same order again changes nothing, a new one begins anew, and so does one after
+ * all were let in. */
+static void a_new_order_begins_the_ramp_anew(void **state)
+{
+    static const struct {
+        uint32_t ppm, orders;
+        double admit;
+    } steps[] = {{100000, 0, .55}, {100000, 1, .1}, {POLICY_PPM, 1, 1}, {100000, 1, .1}};
+    struct gate *g = *state;
+
+    g->services[WEB].admit_ppm = 100000;
+    g->services[WEB].admit_over_ns = 60 * CORE_S;
+    gate_adopt(g);
+    gate_steer(g);
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        g->now_ns += 30 * CORE_S;
+        g->services[WEB].admit_ppm = steps[i].ppm;
+        g->services[WEB].admit_orders = steps[i].orders;
+        gate_adopt(g);
+        gate_steer(g);
+        assert_float_equal(view(g).admit, steps[i].admit, 1e-6);
+    }
 }
 
 /* Whom shedding spares the operator's ramp may turn away, and the other way round: half of half. */
@@ -367,7 +385,9 @@ int main(void)
         OVERLOAD_TEST(gateway_sheds_for_itself),
         OVERLOAD_TEST(half_of_the_work_failing_opens_the_breaker),
         OVERLOAD_TEST(objectives_keep_what_was_refused),
-        OVERLOAD_TEST(capacity_is_learnt_while_the_window_stays_full),
+        OVERLOAD_TEST_FOUR(the_oldest_waits_on_any_worker),
+        OVERLOAD_TEST(slots_that_would_do),
+        OVERLOAD_TEST(a_new_order_begins_the_ramp_anew),
         OVERLOAD_TEST(the_ramp_turns_others_away_than_shedding),
         OVERLOAD_TEST(clients_that_ask_no_more_are_forgotten),
     };

@@ -123,6 +123,21 @@ static void busy_tenant_gets_its_lost_slots_later(void **state)
     assert_int_equal(gate_share_used(g, NORMAL), 2);
 }
 
+/* What an earlier pass found of a tenant does not count when none of its slots is left. */
+static void all_of_a_tenants_slots_may_be_lost(void **state)
+{
+    struct gate *g = *state;
+
+    gate_adopt(g);
+    fill(g, NORMAL, API, 2);
+    survey(g, 0, 0, 2);
+    for (unsigned i = 0; i < 3; i++)
+        survey(g, 0, 0, 0);
+    assert_int_equal(gate_used(g, API), 0);
+    assert_int_equal(gate_share_used(g, NORMAL), 0);
+    assert_int_equal(gate_counts(g, API).reclaimed, 2);
+}
+
 /* In cells of doubling ns, of the last whole pass. */
 static void ages_are_published(void **state)
 {
@@ -154,6 +169,7 @@ int main(void)
         OVERLOAD_TEST(nothing_is_lost_while_slots_come_and_go),
         OVERLOAD_TEST(lost_slots_go_to_their_own_tenant),
         OVERLOAD_TEST(busy_tenant_gets_its_lost_slots_later),
+        OVERLOAD_TEST(all_of_a_tenants_slots_may_be_lost),
         OVERLOAD_TEST(ages_are_published),
     };
 
