@@ -13,7 +13,7 @@
 
 static uint32_t opening(const struct gate *g)
 {
-    return window_used(&g->crew.shared->services[WEB].opening);
+    return window_opening(&g->crew.shared->services[WEB].window);
 }
 
 static struct decision ask(struct gate *g, enum attempt_kind kind, uint8_t flags)
