@@ -44,12 +44,20 @@ static void reset_inside(struct burst *b, unsigned i)
     outlet_put(w, b->lanes[i]->peer_port, m, CAUSE_ANSWER);
 }
 
-/* Both sides are told, so that nothing of the connection is left. */
+/* Answers are written over one piece, and are as many as those to SYNs. */
+static bool may_answer(struct burst *b, unsigned i)
+{
+    return b->mbufs[i]->nb_segs == 1 &&
+           admission_may_answer(b->worker->admission, b->queries[i].flow->service, b->now_ns);
+}
+
+/* Both sides are told, so that nothing of the connection is left. Where nothing may be said the
+ * connection goes on without the request: its client will repeat that, and ask again by it. */
 static void end_connection(struct burst *b, unsigned i, enum reason reason, bool http)
 {
     struct flow *flow = b->queries[i].flow;
 
-    if (b->mbufs[i]->nb_segs > 1) { /* in pieces: answers are written over one */
+    if (!may_answer(b, i)) {
         step_decide(b, i, ACTION_DROP, (uint8_t)reason);
         return;
     }

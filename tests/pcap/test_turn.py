@@ -70,7 +70,7 @@ def check_shut(result, request):
     assert result.drops() == {"cancelled": 4}
     assert result.refusals("acme") == {"capacity": 1}
     assert (result.worker["made"], result.worker["answered"]) == (1, 2)
-    assert result.services["web"]["answered"] == 0  # no attempt of a SYN was answered
+    assert result.services["web"]["answered"] == 1
     assert result.used("web") == 1
 
 
@@ -135,6 +135,46 @@ def test_a_quota_is_told_apart(gate):
     answer, = result.answers
     assert bytes(Ether(answer)[TCP].payload).startswith(b"HTTP/1.1 429 Too Many Requests\r\n")
     assert result.refusals("acme") == {"rate": 1}
+
+
+@pytest.mark.parametrize("turn", ["rst", "http"])
+def test_the_refusal_of_drop_is_silence(gate, turn):
+    """The request goes nowhere; the connection stays, and serves it when it is sent again."""
+    trace = Trace()
+    busy, flow, request = refused_turn(trace, GET)
+    trace.outside(1.9, request)
+    trace.inside(2, busy.answers(flags="FA"))
+    trace.outside(2.5, request)
+    reply = flow.answers()
+    trace.inside(2.6, reply)
+    result = gate([acme()], [web(turn, refuse="drop")]).play(trace)
+
+    assert result.answers == result.resets == []
+    assert result.to_inside.count(request) == 1
+    assert reply in result.to_outside
+    assert result.drops() == result.refusals("acme") == {"capacity": 2}
+    service = result.services["web"]
+    assert (service["answered"], service["unanswered"]) == (0, 2)
+    assert (service["attempts"], service["admitted"]) == (2 + 3, 3)
+
+
+def test_answers_to_requests_have_a_rate(gate):
+    """The same as those to SYNs."""
+    trace, (busy, *flows) = Trace(), together(4, Dialogue)
+    for i, flow in enumerate((busy, *flows)):
+        flow.open_at(trace, 1 + i / 100)
+    trace.outside(1.5, busy.asks())
+    for i, flow in enumerate(flows):
+        trace.outside(1.6 + i / 1000, flow.asks(GET))
+    result = gate([acme()], [web("http", refuse_rate="2/s")]).play(trace)
+
+    first = [flow.sport for flow in flows[:2]]  # a burst of one, and one more
+    assert [Ether(answer)[TCP].dport for answer in result.answers] == first
+    assert [Ether(reset)[TCP].sport for reset in result.resets] == first
+    assert result.drops() == {"capacity": 1}
+    assert result.refusals("acme") == {"capacity": 3}
+    service = result.services["web"]
+    assert (service["answered"], service["unanswered"]) == (2, 1)
 
 
 def test_pass_takes_the_slot_on_debt(gate):
