@@ -41,25 +41,29 @@ enum flow_state {
     FLOW_CLOSED,      /* both FINs or the service's RST passed; kept for stragglers */
 };
 
+#define FLOW_SENT_BITS 14
+
 /* Exactly one cache line. */
 struct flow {
     struct flow_key key;
-    uint8_t state;     /* enum flow_state */
+    uint8_t state : 3; /* enum flow_state */
+    uint8_t share : 5; /* of the service's window. The owner's, as `held` */
     uint8_t flags;     /* FLOW_HAS_* and the like */
     uint16_t service;  /* id; FLOW_NO_SERVICE */
     uint16_t tenant;   /* id */
-    uint8_t share;     /* of the service's window. The owner's, as the next */
     uint8_t held;      /* SLOT_* of its slot, and of its connection */
+    uint8_t marks;     /* FLOW_IS_TIMED and the like */
     uint32_t heard_ms; /* last sign of life on the table's age clock (lifecycle.h says which) */
     uint32_t began;    /* the attempt, or the exchange that runs or ran last; flow_time() */
     union {
         uint32_t slot_since; /* FLOW_HAS_SLOT: when it was taken; flow_time(). The owner's */
         uint32_t waiter;     /* FLOW_WAITS: index of its waiter. The owner's */
     };
-    uint8_t unit;   /* enum policy_unit, from flow_restart() */
-    uint8_t marks;  /* FLOW_IS_TIMED and the like */
-    uint16_t acked; /* low half of the sequence number up to which the service had the client's
-                       data when it last replied; of exchanges, once it has replied */
+    /* Of exchanges, once the service has replied: low bits of the sequence numbers up to which it
+     * had the client's data when it last did, and up to which it has sent its own. */
+    uint16_t acked;
+    uint16_t sent : FLOW_SENT_BITS;
+    uint16_t unit : 2; /* enum policy_unit, from flow_restart() */
 } __attribute__((aligned(64)));
 
 #define FLOW_NO_SERVICE 0xffffu
@@ -111,6 +115,7 @@ static inline uint64_t flow_elapsed_ns(const struct flow *flow, uint64_t now_ns)
 _Static_assert(sizeof(struct flow_key) == 40,
                "no padding: the key is hashed and compared as words");
 _Static_assert(sizeof(struct flow) == 64, "an entry is one cache line");
+_Static_assert(FLOW_CLOSED < 1 << 3, "a state fits its bits");
 
 struct flow_table;
 

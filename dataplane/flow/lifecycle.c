@@ -104,17 +104,29 @@ static struct flow_change take_client_data(struct flow *flow, const struct packe
     return goes_on;
 }
 
+/* Data of the service that begins behind what it has sent already has been lost on its way. So few
+ * bits compare within 8 KiB; what they mistake is set right by what follows. */
+static void note_sent(struct flow *flow, const struct packet *packet)
+{
+    const unsigned rest = 16 - FLOW_SENT_BITS;
+
+    if (flow->flags & FLOW_UNHEARD || (int16_t)((packet->tcp_seq - flow->sent) << rest) >= 0)
+        flow->sent = packet->tcp_seq + packet->payload_bytes;
+}
+
 static struct flow_change take_reply(struct flow *flow, const struct packet *packet)
 {
     const uint8_t flags = flow->flags;
     struct flow_change change = goes_on;
 
-    clear(flow, FLOW_OWES | FLOW_UNHEARD);
     if (flow->unit != UNIT_EXCHANGE) {
+        clear(flow, FLOW_OWES | FLOW_UNHEARD);
         if (flags & FLOW_UNHEARD)
             change.events = FLOW_EVENT_FIRST_BYTE;
         return change;
     }
+    note_sent(flow, packet);
+    clear(flow, FLOW_OWES | FLOW_UNHEARD);
     flow->acked = (uint16_t)packet->tcp_ack;
     if (flags & FLOW_OWES)
         flow->flags |= FLOW_REPLIES;
@@ -127,7 +139,8 @@ static struct flow_change take_service_data(struct flow *flow, const struct pack
                                             struct flow_moment now)
 {
     flow->heard_ms = now.age_ms;
-    if (packet->payload_bytes > 0 && flow->flags & (FLOW_OWES | FLOW_UNHEARD | FLOW_REPLIES))
+    if (packet->payload_bytes > 0 &&
+        (flow->unit == UNIT_EXCHANGE || flow->flags & (FLOW_OWES | FLOW_UNHEARD)))
         return take_reply(flow, packet);
     return goes_on;
 }
@@ -327,7 +340,7 @@ struct flow_change flow_advance(struct flow *flow, const struct packet *packet,
     if (flow->state != FLOW_ESTABLISHED || packet->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))
         return advance_tcp(flow, packet, direction, now);
     if (direction == DIRECTION_OUT) {
-        if (flags & (FLOW_OWES | FLOW_UNHEARD | FLOW_REPLIES))
+        if (flow->unit == UNIT_EXCHANGE || flags & (FLOW_OWES | FLOW_UNHEARD))
             return advance_tcp(flow, packet, direction, now);
         flow->heard_ms = now.age_ms;
     } else if (!(flags & FLOW_OWES)) {
@@ -361,6 +374,7 @@ void flow_start_established(struct flow *flow, const struct packet *packet, enum
     flow->state = FLOW_ESTABLISHED;
     flow->flags = unit == UNIT_EXCHANGE ? FLOW_REPLIES : 0;
     flow->acked = (uint16_t)packet->tcp_ack;
+    flow->sent = packet->tcp_seq + packet->payload_bytes;
 }
 
 /* -- ageing -- */

@@ -155,6 +155,17 @@ static inline void flow_end_exchange(struct flow *flow)
     flow->flags &= (uint8_t)~FLOW_REPLIES;
 }
 
+/* Has the client all that the service has sent, as far as this request tells? Else an answer of
+ * ours to it would be taken for a part of what is under way, or for none. Silence means that
+ * nothing is any more. Of exchanges; by so few bits one in 16384 of those that are early is taken
+ * for one that is not. */
+static inline bool flow_has_heard(const struct flow *flow, const struct packet *request,
+                                  uint32_t silence_ms, uint32_t now_ms)
+{
+    return flow->flags & FLOW_UNHEARD || now_ms - flow->heard_ms >= silence_ms ||
+           flow->sent == (request->tcp_ack & ((1u << FLOW_SENT_BITS) - 1));
+}
+
 /* Has it been silent too long? Then `outcome` says what becomes of its slot. */
 bool flow_expired(const struct flow *flow, const struct flow_timeouts *timeouts, uint32_t now_ms,
                   enum outcome *outcome);

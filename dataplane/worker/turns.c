@@ -44,11 +44,17 @@ static void reset_inside(struct burst *b, unsigned i)
     outlet_put(w, b->lanes[i]->peer_port, m, CAUSE_ANSWER);
 }
 
-/* Answers are written over one piece, and are as many as those to SYNs. */
+/* Answers are written over one piece, and are as many as those to SYNs. One that came before the
+ * end of the reply before it would cut that off. */
 static bool may_answer(struct burst *b, unsigned i)
 {
+    struct worker *w = b->worker;
+    const struct flow *flow = b->queries[i].flow;
+
     return b->mbufs[i]->nb_segs == 1 &&
-           admission_may_answer(b->worker->admission, b->queries[i].flow->service, b->now_ns);
+           flow_has_heard(flow, &b->packets[i], w->facts[flow->service].silence_ms,
+                          b->moment.age_ms) &&
+           admission_may_answer(w->admission, flow->service, b->now_ns);
 }
 
 /* Both sides are told, so that nothing of the connection is left. Where nothing may be said the

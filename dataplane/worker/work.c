@@ -15,6 +15,8 @@ static void count_slot(struct worker *w, uint8_t held, int64_t change)
         __atomic_store_n(&w->slots, w->slots + (uint64_t)change, __ATOMIC_RELAXED);
 }
 
+_Static_assert(POLICY_SHARES_MAX < 1 << 5, "a flow has five bits for its share");
+
 void work_assign(struct flow *flow, const struct attempt *attempt)
 {
     flow->tenant = (uint16_t)attempt->tenant;

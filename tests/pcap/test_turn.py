@@ -137,6 +137,66 @@ def test_a_quota_is_told_apart(gate):
     assert result.refusals("acme") == {"rate": 1}
 
 
+def in_parts(flow):
+    """
+    What a client asks, three parts of the reply, and the next request: sent when it had the first
+    part, and when it had them all.
+    """
+    first = flow.asks(GET)
+    asked, heard = flow.said, flow.heard
+    parts = [flow.answers(part) for part in (b"HTTP/1.1 200 OK\r\n", b"\r\n", b"text")]
+    early = flow.sent("PA", GET, seq=flow.isn + 1 + asked, ack=5001 + heard + 17)
+    return first, parts, early, flow.asks(GET)
+
+
+@pytest.mark.parametrize("turn", ["rst", "http"])
+def test_a_request_ahead_of_a_reply_does_not_cut_it_off(gate, turn):
+    """It is dropped, and judged again when it is repeated."""
+    trace = Trace()
+    flow, = together(1, Dialogue)
+    flow.open_at(trace, 1)
+    first, parts, early, again = in_parts(flow)
+    trace.outside(1.1, first)
+    trace.inside(1.11, parts[0])
+    trace.inside(1.115, parts[1])
+    trace.outside(1.12, early)
+    trace.inside(1.125, parts[2])
+    trace.outside(1.13, again)
+    result = gate([acme(quota={"attempts": "1/day", "attempts_burst": 0})],
+                  [web(turn)]).play(trace)
+
+    answer, = result.answers
+    assert Ether(answer)[TCP].seq == 5001 + flow.heard
+    assert result.outside[-2:] == [parts[2], answer]
+    assert result.to_inside[-1] == first
+    assert result.drops() == {"rate": 1}
+    assert result.refusals("acme") == {"rate": 2}
+    assert result.services["web"]["answered"] == 1
+
+
+def test_a_request_that_waits_ahead_of_a_reply_does_not_cut_it_off(gate):
+    trace, (flow, busy) = Trace(), together(2, Dialogue)
+    for i, opening in enumerate((flow, busy)):
+        opening.open_at(trace, 1 + i / 100)
+    first, parts, early, again = in_parts(flow)
+    trace.outside(1.1, first)
+    trace.inside(1.11, parts[0])
+    trace.outside(1.12, busy.asks())
+    trace.outside(1.13, early)  # gives its slot to the other, and waits
+    trace.inside(1.15, parts[1])
+    trace.inside(1.22, parts[2])
+    trace.outside(1.235, Dialogue(1, dst="10.9.0.99").syn())  # and has waited in vain
+    trace.inside(1.4, busy.answers(flags="FA"))
+    trace.outside(1.5, again)
+    result = gate([acme()], [web("rst", wait={"places": 2, "age": "100ms"})]).play(trace)
+
+    assert result.answers == result.resets == []
+    assert result.to_outside == trace.sent("inside")
+    assert early not in result.to_inside and result.to_inside[-1] == again
+    assert result.drops() == result.refusals("acme") == {"capacity": 1}
+    assert result.tenants["acme"]["waited"] == 2
+
+
 @pytest.mark.parametrize("turn", ["rst", "http"])
 def test_the_refusal_of_drop_is_silence(gate, turn):
     """The request goes nowhere; the connection stays, and serves it when it is sent again."""

@@ -194,6 +194,50 @@ static void a_syn_with_data_is_a_request(void **state)
     assert_true(flow_silent(&talk.flow, SILENCE_MS, 90));
 }
 
+static bool has_heard(const struct talk *talk, uint32_t ack, uint32_t now_ms)
+{
+    return flow_has_heard(&talk->flow, &(struct packet){.tcp_ack = ack}, SILENCE_MS, now_ms);
+}
+
+/* Who asks again before it has the whole reply cannot be answered yet. Across the wrap of whole
+ * sequence numbers and of the bits that are kept. */
+static void an_answer_follows_what_the_service_has_sent(void **state)
+{
+    struct talk talk = open_talk(UNIT_EXCHANGE, 5);
+    struct packet first;
+
+    (void)state;
+    assert_true(has_heard(&talk, talk.seq[OUT], 4));
+    step(&talk, IN, ACK, 20, 10, FLOW_EFFECT_REQUEST, 0);
+    assert_true(has_heard(&talk, talk.seq[OUT], 11)); /* it has not sent a byte */
+    step(&talk, OUT, ACK, 1460, 20, FLOW_EFFECT_NONE, FLOW_EVENT_FIRST_BYTE);
+    first = talk.last;
+    for (unsigned i = 0; i < 40; i++) {
+        uint32_t before = talk.seq[OUT];
+
+        step(&talk, OUT, ACK, 1460, 21 + i, FLOW_EFFECT_NONE, 0);
+        assert_false(has_heard(&talk, before, 21 + i));
+        assert_true(has_heard(&talk, talk.seq[OUT], 21 + i));
+        if (i == 3) /* what was lost comes again */
+            pass_packet(&talk, &first, OUT, 21 + i);
+        assert_true(has_heard(&talk, talk.seq[OUT], 21 + i));
+    }
+    step(&talk, IN, ACK, 0, 61, FLOW_EFFECT_NONE, 0);
+    step(&talk, OUT, ACK, 0, 62, FLOW_EFFECT_NONE, 0); /* is no more of the reply */
+    assert_true(has_heard(&talk, talk.seq[OUT], 63));
+    assert_false(has_heard(&talk, talk.seq[OUT] - 1, 62 + SILENCE_MS - 1));
+    assert_true(has_heard(&talk, talk.seq[OUT] - 1, 62 + SILENCE_MS));
+    flow_end_exchange(&talk.flow); /* by the next request */
+    step(&talk, OUT, ACK, 100, 200, FLOW_EFFECT_NONE, 0);
+    assert_false(has_heard(&talk, talk.seq[OUT] - 100, 201));
+    assert_true(has_heard(&talk, talk.seq[OUT], 201));
+
+    first = segment(&talk, OUT, ACK, 1460);
+    flow_start_established(&talk.flow, &first, UNIT_EXCHANGE, at(300));
+    assert_false(has_heard(&talk, first.tcp_seq, 301));
+    assert_true(has_heard(&talk, talk.seq[OUT], 301));
+}
+
 static void an_exchange_found_mid_way_is_in_its_reply(void **state)
 {
     struct talk talk = {.flow = {.key = {.tags = 6u << 24}}, .seq = {0xffff, 9}};
@@ -220,6 +264,7 @@ int main(void)
         cmocka_unit_test(the_clients_reset_ends_no_exchange),
         cmocka_unit_test(a_greeting_is_no_exchange),
         cmocka_unit_test(a_syn_with_data_is_a_request),
+        cmocka_unit_test(an_answer_follows_what_the_service_has_sent),
         cmocka_unit_test(an_exchange_found_mid_way_is_in_its_reply),
     };
 
