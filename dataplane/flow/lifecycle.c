@@ -104,20 +104,32 @@ static struct flow_change take_client_data(struct flow *flow, const struct packe
     return goes_on;
 }
 
-/* Data of the service that begins behind what it has sent already has been lost on its way. So few
- * bits compare within 8 KiB; what they mistake is set right by what follows. */
-static void note_sent(struct flow *flow, const struct packet *packet)
+/* Is it new? Data of the service that begins behind what it has sent already has been lost on its
+ * way. So few bits compare within 8 KiB; what they mistake is set right by what follows. */
+static bool note_sent(struct flow *flow, const struct packet *packet)
 {
     const unsigned rest = 16 - FLOW_SENT_BITS;
 
-    if (flow->flags & FLOW_UNHEARD || (int16_t)((packet->tcp_seq - flow->sent) << rest) >= 0)
-        flow->sent = packet->tcp_seq + packet->payload_bytes;
+    if (!(flow->flags & FLOW_UNHEARD) && (int16_t)((packet->tcp_seq - flow->sent) << rest) < 0)
+        return false;
+    flow->sent = packet->tcp_seq + packet->payload_bytes;
+    return true;
+}
+
+/* Does new data of the service go on with a reply that had ended in silence? While the next request
+ * waits, that stands for it; and a greeting may take its time. */
+static bool resumes_reply(const struct flow *flow)
+{
+    const uint8_t others = FLOW_HAS_SLOT | FLOW_REPLIES | FLOW_WAITS | FLOW_HAS_FIN_INSIDE;
+
+    return !(flow->flags & others) && !(flow->marks & FLOW_FIRST);
 }
 
 static struct flow_change take_reply(struct flow *flow, const struct packet *packet)
 {
     const uint8_t flags = flow->flags;
     struct flow_change change = goes_on;
+    bool is_new;
 
     if (flow->unit != UNIT_EXCHANGE) {
         clear(flow, FLOW_OWES | FLOW_UNHEARD);
@@ -125,13 +137,15 @@ static struct flow_change take_reply(struct flow *flow, const struct packet *pac
             change.events = FLOW_EVENT_FIRST_BYTE;
         return change;
     }
-    note_sent(flow, packet);
+    is_new = note_sent(flow, packet);
     clear(flow, FLOW_OWES | FLOW_UNHEARD);
     flow->acked = (uint16_t)packet->tcp_ack;
-    if (flags & FLOW_OWES)
-        flow->flags |= FLOW_REPLIES;
     if (flags & (FLOW_OWES | FLOW_UNHEARD))
         change.events = FLOW_EVENT_FIRST_BYTE;
+    else if (is_new && resumes_reply(flow))
+        change.effect = FLOW_EFFECT_RESUMED;
+    if (flags & FLOW_OWES || change.effect == FLOW_EFFECT_RESUMED)
+        flow->flags |= FLOW_REPLIES;
     return change;
 }
 

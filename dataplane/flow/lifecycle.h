@@ -13,7 +13,8 @@
  *   connection  all of that;
  *   exchange    from the first byte of a request to the end of its reply: the next request after a
  *               byte of the reply, silence after one, or the service's FIN or RST. More data before
- *               the reply's first byte is the same request. Seen by the direction of data alone, so
+ *               the reply's first byte is the same request. A reply that goes on after such a
+ *               silence takes its slot again. Seen by the direction of data alone, so
  *               it works under TLS; data that the service had acknowledged when it replied is a
  *               retransmission or a keep-alive probe and begins nothing;
  *   datagram    (UDP) from the first datagram to the first reply; repeats before it are the same
@@ -63,6 +64,8 @@ enum flow_effect {
                              itself has ended as well if its state is FLOW_CLOSED */
     FLOW_EFFECT_REQUEST,  /* an exchange begins */
     FLOW_EFFECT_NEXT,     /* one ended (`outcome`), the next begins at once */
+    FLOW_EFFECT_RESUMED,  /* its reply goes on, which had ended in silence: take its slot again, on
+                             debt */
     FLOW_EFFECT_REOPENED, /* the service opened a new connection on the ports of this flow: free the
                              old slot with `outcome`, forget a waiter, and take the new slot, if
                              the unit has one, on debt */

@@ -198,18 +198,15 @@ static void adopt(struct burst *b, unsigned i)
     const struct attempt *attempt = &b->attempts[i];
     enum policy_unit unit = (enum policy_unit)w->facts[attempt->service].unit;
     struct flow *flow = insert(b, i);
-    struct slot slot;
 
     flow_start_established(flow, &b->packets[i], unit, b->moment);
     work_assign(flow, attempt);
-    slot = work_slot(flow);
     if (unit == UNIT_EXCHANGE)
         work_adopt_connection(w, flow);
-    admission_adopt_flow(w->admission, &slot);
-    work_hold_slot(w, flow, slot.held);
+    work_adopt(w, flow);
     if (flow->flags & FLOW_REPLIES)
         silences_watch(w, flow);
-    admission_count_out(w->admission, slot.tenant, attempt->ip_bytes);
+    admission_count_out(w->admission, flow->tenant, attempt->ip_bytes);
 }
 
 /*

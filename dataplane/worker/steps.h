@@ -66,6 +66,8 @@ void work_assign(struct flow *flow, const struct attempt *attempt);
 /* The slot of a flow is one bit, so it is freed once whatever comes twice. */
 void work_hold_slot(struct worker *w, struct flow *flow, uint8_t held);
 void work_free_slot(struct worker *w, struct flow *flow, enum outcome outcome);
+/* Of work that runs without one: on debt. */
+void work_adopt(struct worker *w, struct flow *flow);
 void work_hold_connection(struct flow *flow, uint8_t held);
 /* A connection whose first request did not wait for it to be let in. */
 void work_adopt_connection(struct worker *w, struct flow *flow);

@@ -62,6 +62,14 @@ void work_free_slot(struct worker *w, struct flow *flow, enum outcome outcome)
     count_slot(w, slot.held, -1);
 }
 
+void work_adopt(struct worker *w, struct flow *flow)
+{
+    struct slot slot = work_slot(flow);
+
+    admission_adopt_flow(w->admission, &slot);
+    work_hold_slot(w, flow, slot.held);
+}
+
 void work_hold_connection(struct flow *flow, uint8_t held)
 {
     flow->held = held;
@@ -137,15 +145,11 @@ static void reopen(struct burst *b, unsigned i, enum outcome outcome)
 {
     struct worker *w = b->worker;
     struct flow *flow = b->queries[i].flow;
-    struct slot slot;
 
     step_forget_held(b, i);
     work_free_slot(w, flow, outcome);
-    if (flow->unit == UNIT_EXCHANGE)
-        return;
-    slot = work_slot(flow);
-    admission_adopt_flow(w->admission, &slot);
-    work_hold_slot(w, flow, slot.held);
+    if (flow->unit != UNIT_EXCHANGE)
+        work_adopt(w, flow);
 }
 
 void work_follow(struct burst *b, unsigned i, struct flow_change change)
@@ -168,6 +172,8 @@ void work_follow(struct burst *b, unsigned i, struct flow_change change)
         admission_repeat(w->admission, &slot);
     else if (change.effect == FLOW_EFFECT_REOPENED)
         reopen(b, i, change.outcome);
+    else if (change.effect == FLOW_EFFECT_RESUMED)
+        work_adopt(w, flow);
     else if (change.effect == FLOW_EFFECT_ENDED && flow->state == FLOW_CLOSED)
         work_leave(w, flow, change.outcome);
     else if (change.effect == FLOW_EFFECT_ENDED)

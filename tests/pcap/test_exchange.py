@@ -106,6 +106,38 @@ def test_a_slot_from_the_first_byte_to_the_end_of_the_reply(gate):
     assert (tenant["attempts"], tenant["admitted"]) == (8 + 1, 5)
 
 
+def test_a_reply_that_pauses_takes_its_slot_again_on_debt(gate):
+    trace = Trace()
+    slow, *probes = opened(trace, 5)
+    asked = []
+
+    def probe(at, ends=True):
+        asked.append(probes[len(asked)].asks())
+        trace.outside(at, asked[-1])
+        if ends:
+            trace.inside(at + 0.01, probes[len(asked) - 1].answers(flags="FA"))
+
+    trace.outside(2, slow.asks())
+    begin = slow.answers()
+    trace.inside(2.01, begin)
+    probe(2.08)  # in the pause
+    trace.inside(2.2, begin)  # it had been lost
+    probe(2.21)
+    trace.inside(2.3, slow.answers(b"more"))
+    probe(2.31, ends=False)
+    trace.inside(2.32, slow.answers(b"still more"))
+    probe(2.38, ends=False)  # silent again, for 50 ms and a little
+    trace.inside(2.4, slow.answers(b"the rest"))
+    result = gate([acme()], [web(1)]).play(trace)
+
+    assert [is_asked(result, request) for request in asked] == [True, True, False, True]
+    assert result.refusals("acme") == {"capacity": 1}
+    service = result.services["web"]
+    assert (service["admitted"], service["adopted"]) == (4, 2)
+    assert service["window"] == {"limit": 1, "used": 2, "peak": 2, "debt": 1}
+    assert outcomes(result) == {"finished": 4}  # its pauses are two of them
+
+
 def test_a_client_that_closes_or_resets_keeps_its_slot_until_the_service_ends(gate):
     trace = Trace()
     closes, resets, early, late = opened(trace, 4)

@@ -71,7 +71,11 @@ static inline struct flow_change pass_packet(struct talk *talk, const struct pac
         assert_int_equal(change.effect, asked);
     if (change.effect == FLOW_EFFECT_ENDED)
         talk->flow.flags &= (uint8_t)~FLOW_HAS_SLOT;
-    if (change.effect == FLOW_EFFECT_REQUEST || change.effect == FLOW_EFFECT_NEXT)
+    if (change.effect == FLOW_EFFECT_REQUEST || change.effect == FLOW_EFFECT_NEXT) {
+        talk->flow.flags |= FLOW_HAS_SLOT;
+        talk->flow.marks &= (uint8_t)~FLOW_FIRST;
+    }
+    if (change.effect == FLOW_EFFECT_RESUMED)
         talk->flow.flags |= FLOW_HAS_SLOT;
     talk->last = *packet;
     return change;
@@ -96,6 +100,8 @@ static inline struct talk open_talk(enum policy_unit unit, uint32_t client_seq)
     flow_restart(&talk.flow, &syn, unit, at(0));
     if (flow_opening_takes_slot(unit, &syn))
         talk.flow.flags |= FLOW_HAS_SLOT;
+    else
+        talk.flow.marks |= FLOW_FIRST;
     step(&talk, OUT, SYN_ACK, 0, 1, FLOW_EFFECT_NONE, FLOW_EVENT_ANSWERED);
     step(&talk, OUT, SYN_ACK, 0, 2, FLOW_EFFECT_NONE, 0);
     talk.seq[OUT]--; /* that was a repetition */
@@ -107,6 +113,14 @@ static inline struct talk open_talk(enum policy_unit unit, uint32_t client_seq)
 static inline bool has_slot(const struct talk *talk)
 {
     return talk->flow.flags & FLOW_HAS_SLOT;
+}
+
+/* What a worker does with one that has ended in silence. */
+static inline void end_in_silence(struct talk *talk, uint32_t now_ms)
+{
+    assert_true(flow_silent(&talk->flow, SILENCE_MS, now_ms));
+    talk->flow.flags &= (uint8_t)~FLOW_HAS_SLOT;
+    flow_end_exchange(&talk->flow);
 }
 
 static inline bool expired(const struct talk *talk, uint32_t now_ms, enum outcome expected)

@@ -27,13 +27,46 @@ static void an_exchange_ends_in_silence(void **state)
             step(&talk, OUT, ACK, 1, t + 2080, FLOW_EFFECT_NONE, 0);
             step(&talk, IN, ACK, 0, t + 2100, FLOW_EFFECT_NONE, 0);
             assert_false(flow_silent(&talk.flow, SILENCE_MS, t + 2129));
-            assert_true(flow_silent(&talk.flow, SILENCE_MS, t + 2130));
             assert_true(has_slot(&talk));
-            talk.flow.flags &= (uint8_t)~FLOW_HAS_SLOT;
-            flow_end_exchange(&talk.flow);
+            end_in_silence(&talk, t + 2130);
             assert_false(flow_silent(&talk.flow, SILENCE_MS, t + 40000));
         }
     }
+}
+
+/* Its slot has been given back, for silence; what the service sends then shows that it runs. */
+static void a_reply_that_pauses_takes_its_slot_again(void **state)
+{
+    struct talk talk = open_talk(UNIT_EXCHANGE, 5);
+    struct packet again;
+
+    (void)state;
+    step(&talk, IN, ACK, 20, 10, FLOW_EFFECT_REQUEST, 0);
+    step(&talk, OUT, ACK, 100, 20, FLOW_EFFECT_NONE, FLOW_EVENT_FIRST_BYTE);
+    again = talk.last;
+    for (uint32_t t = 100; t < 1000; t += 100) {
+        end_in_silence(&talk, t);
+        step(&talk, IN, ACK, 0, t, FLOW_EFFECT_NONE, 0);
+        step(&talk, OUT, ACK, 0, t, FLOW_EFFECT_NONE, 0);
+        step(&talk, OUT, ACK, 100, t + 1, FLOW_EFFECT_RESUMED, 0);
+        step(&talk, OUT, ACK, 100, t + 2, FLOW_EFFECT_NONE, 0);
+        assert_true(has_slot(&talk));
+        assert_int_equal(talk.flow.began, flow_time(10000000)); /* it is the same exchange */
+    }
+    step(&talk, IN, ACK, 20, 910, FLOW_EFFECT_NEXT, 0);
+    step(&talk, OUT, ACK, 100, 920, FLOW_EFFECT_NONE, FLOW_EVENT_FIRST_BYTE);
+    end_in_silence(&talk, 1000);
+
+    /* What was lost is sent again, which is no work; nor does anything follow a FIN. */
+    assert_int_equal(pass_packet(&talk, &talk.last, OUT, 1200).effect, FLOW_EFFECT_NONE);
+    assert_int_equal(pass_packet(&talk, &again, OUT, 1201).effect, FLOW_EFFECT_NONE);
+    /* The slot of the next request is on its way. */
+    talk.flow.flags |= FLOW_WAITS;
+    step(&talk, OUT, ACK, 100, 1300, FLOW_EFFECT_NONE, 0);
+    talk.flow.flags &= (uint8_t)~FLOW_WAITS;
+    step(&talk, OUT, FIN_ACK, 100, 1400, FLOW_EFFECT_ENDED, 0);
+    step(&talk, OUT, ACK, 100, 1500, FLOW_EFFECT_NONE, 0);
+    assert_false(has_slot(&talk));
 }
 
 static void the_next_request_ends_an_exchange(void **state)
@@ -227,8 +260,8 @@ static void an_answer_follows_what_the_service_has_sent(void **state)
     assert_true(has_heard(&talk, talk.seq[OUT], 63));
     assert_false(has_heard(&talk, talk.seq[OUT] - 1, 62 + SILENCE_MS - 1));
     assert_true(has_heard(&talk, talk.seq[OUT] - 1, 62 + SILENCE_MS));
-    flow_end_exchange(&talk.flow); /* by the next request */
-    step(&talk, OUT, ACK, 100, 200, FLOW_EFFECT_NONE, 0);
+    end_in_silence(&talk, 200);
+    step(&talk, OUT, ACK, 100, 200, FLOW_EFFECT_RESUMED, 0);
     assert_false(has_heard(&talk, talk.seq[OUT] - 100, 201));
     assert_true(has_heard(&talk, talk.seq[OUT], 201));
 
@@ -256,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exchange_ends_in_silence),
+        cmocka_unit_test(a_reply_that_pauses_takes_its_slot_again),
         cmocka_unit_test(the_next_request_ends_an_exchange),
         cmocka_unit_test(a_keep_alive_probe_is_no_request),
         cmocka_unit_test(a_request_that_waits_is_not_asked_for_twice),
