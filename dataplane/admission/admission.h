@@ -227,6 +227,9 @@ void admission_count_out(struct admission *adm, uint32_t tenant, uint32_t ip_byt
 void admission_adopt_flow(struct admission *adm, struct slot *slot); /* sets `held` */
 /* The same for a connection of a service whose unit is the exchange. */
 void admission_adopt_connection(struct admission *adm, const struct slot *slot);
+/* An attempt that passed as something else and is under way: its tenant pays for it if it has any
+ * of its attempts left. */
+void admission_bill(struct admission *adm, uint32_t tenant, uint64_t now_ns);
 
 /* Has the service room for a further connection? For one that asks for its slot at once. */
 bool admission_may_connect(const struct admission *adm, uint32_t service);

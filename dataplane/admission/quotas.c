@@ -55,6 +55,14 @@ void quotas_give_back(struct admission *adm, uint32_t tenant, uint32_t ip_bytes)
     lease_untake(&t->bits, t->bits_pool, ip_bytes);
 }
 
+void admission_bill(struct admission *adm, uint32_t tenant, uint64_t now_ns)
+{
+    struct tenant_state *t = &adm->tenants[tenant];
+
+    lease_take(&t->attempts, t->attempts_pool, 1, admission_generation(adm), now_ns);
+    admission_note_tenant(adm, tenant);
+}
+
 struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
                                  uint64_t now_ns)
 {

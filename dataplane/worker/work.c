@@ -139,8 +139,9 @@ static void note_first_byte(struct burst *b, unsigned i)
     }
 }
 
-/* The same ports, a new connection: it runs already, so what it needs is taken on debt. One of an
- * exchange has the old one's place. */
+/* The same ports, a new connection: it runs already, so what it needs is taken on debt, and its
+ * SYN, which passed as a repeated one, is paid for now. One of an exchange has the old one's place,
+ * and pays with its first request. */
 static void reopen(struct burst *b, unsigned i, enum outcome outcome)
 {
     struct worker *w = b->worker;
@@ -148,8 +149,10 @@ static void reopen(struct burst *b, unsigned i, enum outcome outcome)
 
     step_forget_held(b, i);
     work_free_slot(w, flow, outcome);
-    if (flow->unit != UNIT_EXCHANGE)
-        work_adopt(w, flow);
+    if (flow->unit == UNIT_EXCHANGE)
+        return;
+    work_adopt(w, flow);
+    admission_bill(w->admission, flow->tenant, b->now_ns);
 }
 
 void work_follow(struct burst *b, unsigned i, struct flow_change change)

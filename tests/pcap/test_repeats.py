@@ -3,7 +3,7 @@
 
 from scapy.all import TCP, Ether
 
-from frames import SERVICE, Tcp
+from frames import SERVICE, Dialogue, Tcp
 from gate import Trace
 
 TEN_A_DAY = {"attempts": "1/day", "attempts_burst": 9}
@@ -112,15 +112,41 @@ def test_case_B02_ports_used_again_while_the_old_flow_looks_open(gate):
     second.close_at(trace, 5)
     result = gate([acme()], [web(1)]).play(trace)
 
-    # Until then it was a repeated SYN, and it is not billed afterwards.
+    # Until then it was a repeated SYN, which was judged with the first; it is paid for afterwards.
     assert counts(result) == (1, 1, 2)
     assert result.tenants["acme"]["adopted"] == 1
     assert result.services["web"]["outcomes"] == {"finished": 2, "reset": 0, "aborted": 0,
                                                   "aged": 0}
     assert result.services["web"]["window"] == {"limit": 1, "used": 0, "peak": 1, "debt": 0}
-    assert result.tokens("acme") == 9
+    assert result.tokens("acme") == 8
     assert result.to_inside == trace.sent("outside")
     assert result.to_outside == trace.sent("inside")
+
+
+def test_case_B02_an_old_flow_used_again_needs_no_token(gate):
+    """Nobody could refuse it any more."""
+    trace = Trace()
+    for i in range(3):
+        Tcp(40001, isn=1000 * i).open_at(trace, 1 + i)
+    result = gate([acme(quota={"attempts": "1/day", "attempts_burst": 1})],
+                  [web(1)]).play(trace)
+
+    assert (result.tokens("acme"), result.tenants["acme"]["adopted"]) == (0, 2)
+    assert result.refusals("acme") == result.drops() == {}
+    assert result.used("web") == 1
+
+
+def test_case_B02_an_old_flow_of_exchanges_pays_with_its_first_request(gate):
+    first, second, trace = Dialogue(40001), Dialogue(40001, isn=9000), Trace()
+    for i, flow in enumerate((first, second)):
+        flow.open_at(trace, 1 + i)
+        trace.outside(1.5 + i, flow.asks())
+        trace.inside(1.6 + i, flow.answers())
+    result = gate([acme()], [web(1, unit="exchange")]).play(trace)
+
+    assert counts(result) == (2, 2, 3)
+    assert (result.tenants["acme"]["admitted"], result.tokens("acme")) == (2, 8)
+    assert result.refusals("acme") == {}
 
 
 def test_case_B02_a_challenged_syn_changes_nothing(gate):
