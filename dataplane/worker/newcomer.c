@@ -172,8 +172,16 @@ void step_ask(struct burst *b, unsigned i)
         let_in(b, i, decision.held);
 }
 
-/* Towards a service, flow unknown: perhaps older than we are. It passes at its tenant's expense; if
- * it is real, the service answers, and the answer makes it known. */
+/*
+ * Towards a service, flow unknown: perhaps older than we are. It passes at its tenant's expense; if
+ * it is real, the service answers, and the answer makes it known.
+ *
+ * Until its first byte the service works on it without a slot. That goes for one request of each
+ * connection that was forgotten and lives: it was silent for `tcp_idle`, or its client finished the
+ * handshake after `embryonic`. A slot taken here could be taken by anybody who writes packets, for
+ * a client alone proves nothing; and to remember handshakes for as long as a service repeats its
+ * SYN-ACK, a minute, would let spoofed SYNs fill the table.
+ */
 static void pass_midflow(struct burst *b, unsigned i)
 {
     uint32_t tenant = b->attempts[i].tenant;

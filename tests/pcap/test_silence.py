@@ -57,6 +57,29 @@ def test_case_B05_data_after_the_timeout_passes_and_is_not_billed(gate):
     assert result.to_outside == trace.sent("inside")
 
 
+def test_case_B05_a_handshake_that_ends_too_late_is_running_work(gate):
+    """Its slot has gone to another; it takes one again when its service speaks."""
+    late, other, third = (Tcp(40001 + i) for i in range(3))
+    trace = Trace()
+    trace.outside(1, late.syn())
+    trace.inside(1.1, late.replied("SA"))
+    other.open_at(trace, 5)
+    trace.outside(6, late.sent("A"))
+    trace.outside(6.1, late.sent("PA", b"question"))
+    trace.inside(6.2, late.replied("PA", b"answer"))
+    other.close_at(trace, 6.3)
+    trace.outside(6.4, third.syn())
+    result = gate([acme()], [web(1)], flows={"embryonic": "3s"}).play(trace)
+
+    tenant = result.tenants["acme"]
+    assert (tenant["attempts"], tenant["admitted"], tenant["adopted"]) == (3, 2, 1)
+    assert result.refusals("acme") == {"capacity": 1}
+    assert result.services["web"]["window"] == {"limit": 1, "used": 1, "peak": 2, "debt": 0}
+    assert result.services["web"]["outcomes"] == {"finished": 1, "reset": 0, "aborted": 0,
+                                                  "aged": 1}
+    assert result.passes()["midflow"] == 2
+
+
 def test_no_slot_is_freed_by_age_while_a_reply_is_owed(gate):
     owes, idle = Tcp(40001), Tcp(40002)
     trace = Trace()
