@@ -2,15 +2,18 @@
 #include "dataplane/admission/demand_memory.h"
 
 #define TICK_SHIFT 20
-#define TAG_BITS   24
+#define TAG_BITS   22
 #define TAG_MASK   ((1u << TAG_BITS) - 1)
+#define UNMET_ONE  (1ull << TAG_BITS) /* pieces of work refused for want of capacity: 3 bits */
+#define UNMET_MASK (7 * UNMET_ONE)
+#define TIME_SHIFT 25
 #define TRIES      8 /* a worker that lost so many races for a way gives up */
 
 _Static_assert(1ull << TICK_SHIFT == DEMAND_TICK_NS, "ticks are a shift");
 
 /* Words compare by age; 0 is empty, and older than any. */
 struct line {
-    uint64_t words[DEMAND_WAYS]; /* atomic: tick + 1 above, tag below */
+    uint64_t words[DEMAND_WAYS]; /* atomic: tick + 1, unmet, tag */
 } __attribute__((aligned(64)));
 
 struct demand_memory {
@@ -42,12 +45,12 @@ static uint32_t tag_of(uint64_t hash)
 
 static uint64_t word_of(uint64_t hash, uint64_t now_ns)
 {
-    return ((now_ns >> TICK_SHIFT) + 1) << TAG_BITS | tag_of(hash);
+    return ((now_ns >> TICK_SHIFT) + 1) << TIME_SHIFT | tag_of(hash);
 }
 
 static uint64_t first_ns_of(uint64_t word)
 {
-    return ((word >> TAG_BITS) - 1) << TICK_SHIFT;
+    return ((word >> TIME_SHIFT) - 1) << TICK_SHIFT;
 }
 
 static bool is_of(uint64_t word, uint32_t tag)
@@ -123,34 +126,78 @@ bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t wit
     return true;
 }
 
-void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns, uint64_t now_ns)
+/* The way of that work or, where there is none, the one that makes room; *word is what it holds. */
+static inline uint64_t *way_for(struct line *line, uint32_t tag, uint64_t *word)
+{
+    uint64_t *way = line->words, oldest = UINT64_MAX;
+
+    for (unsigned i = 0; i < DEMAND_WAYS; i++) {
+        uint64_t held = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
+
+        if (is_of(held, tag)) { /* of work given up as well: no other need go for it */
+            *word = held;
+            return &line->words[i];
+        }
+        if (held < oldest) {
+            oldest = held;
+            way = &line->words[i];
+        }
+    }
+    *word = oldest;
+    return way;
+}
+
+/* Notes work, and one more unmet piece of it while there are fewer than `most`: true if so. */
+static inline __attribute__((always_inline)) bool note(struct demand_memory *memory, uint64_t hash,
+                                                       uint64_t most, uint64_t within_ns,
+                                                       uint64_t now_ns)
 {
     struct line *line = &memory->lines[hash & memory->line_mask];
     uint32_t tag = tag_of(hash);
 
     remember_until(memory, within_ns, now_ns);
     for (unsigned try = 0; try < TRIES; try++) {
-        uint64_t *way = line->words, oldest = UINT64_MAX;
+        uint64_t word, *way = way_for(line, tag, &word), after = word;
+        bool known = is_of(word, tag) && is_live(word, within_ns, now_ns), counts;
 
-        for (unsigned i = 0; i < DEMAND_WAYS; i++) {
-            uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
-
-            if (is_of(word, tag)) {
-                if (is_live(word, within_ns, now_ns))
-                    return;
-                oldest = word; /* its own, of work given up: no other need go for it */
-                way = &line->words[i];
-                break;
-            }
-            if (word < oldest) {
-                oldest = word;
-                way = &line->words[i];
-            }
-        }
-        if (__atomic_compare_exchange_n(way, &oldest, word_of(hash, now_ns), false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return;
+        if (!known)
+            after = word_of(hash, now_ns);
+        counts = (after & UNMET_MASK) < most;
+        if (counts)
+            after += UNMET_ONE;
+        if (after == word || __atomic_compare_exchange_n(way, &word, after, false, __ATOMIC_RELAXED,
+                                                         __ATOMIC_RELAXED))
+            return counts;
     }
+    return most > 0;
+}
+
+void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns, uint64_t now_ns)
+{
+    note(memory, hash, 0, within_ns, now_ns);
+}
+
+bool demand_note_unmet(struct demand_memory *memory, uint64_t hash, bool again, uint64_t within_ns,
+                       uint64_t now_ns)
+{
+    /* New work is unmet demand whether there is room to count it or not. */
+    return note(memory, hash, again ? UNMET_ONE : UNMET_MASK, within_ns, now_ns) || !again;
+}
+
+bool demand_met(struct demand_memory *memory, uint64_t hash)
+{
+    struct line *line = &memory->lines[hash & memory->line_mask];
+    uint32_t tag = tag_of(hash);
+
+    for (unsigned i = 0; i < DEMAND_WAYS; i++) {
+        uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
+
+        while (is_of(word, tag) && word & UNMET_MASK)
+            if (__atomic_compare_exchange_n(&line->words[i], &word, word - UNMET_ONE, false,
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                return true;
+    }
+    return false;
 }
 
 void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns)
@@ -164,8 +211,8 @@ void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns)
         uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
 
         /* Where another worker has put something else meanwhile, that stays. */
-        if (is_of(word, tag))
-            __atomic_compare_exchange_n(&line->words[i], &word, 0, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED);
+        while (is_of(word, tag) && !__atomic_compare_exchange_n(&line->words[i], &word, 0, false,
+                                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            ;
     }
 }

@@ -7,11 +7,13 @@
  * Keyed by a 64-bit hash of client and service, which must be keyed itself, so that nobody can
  * choose what collides. Two connections of one client look alike, so what is counted by it is an
  * estimate. Set-associative: eight words of 64 bits in a cache line, the oldest makes room; a
- * question costs one cache line. A word is a tag of 24 bits beside the time in units of 2^20 ns
- * (1.05 ms), 40 bits:
- *  - the time does not wrap around within 36 years of the monotonic clock (2^60 ns);
+ * question costs one cache line. A word is a tag of 22 bits, a count of 3, and the time in units
+ * of 2^20 ns (1.05 ms), 39 bits:
+ *  - the time does not wrap around within 18 years of the monotonic clock (2^59 ns);
  *  - a time is given back rounded down, so that work looks up to 1.05 ms older than it is;
- *  - unknown work is taken for a retry at most 8 times in 2^24 questions;
+ *  - unknown work is taken for a retry at most 8 times in 2^22 questions;
+ *  - of a client's pieces that were refused at the same time, because they had waited side by side,
+ *    no more than 7 are counted as served later on. Browsers open six connections;
  *  - work is forgotten early when eight newer ones fell into its line. tests/property/
  *    prop_demand_memory.c measures how often, beside Bloom filters of the same size.
  *
@@ -49,6 +51,14 @@ bool demand_find(const struct demand_memory *memory, uint64_t hash, uint64_t wit
 /* Notes work that was refused or failed now. The first time is kept while it is younger than
  * `within_ns`. */
 void demand_note(struct demand_memory *memory, uint64_t hash, uint64_t within_ns, uint64_t now_ns);
+
+/* The same of work refused for want of capacity: true if that is one more piece of unmet demand.
+ * Of a retry (`again`) only if the refusals before were all for other reasons. */
+bool demand_note_unmet(struct demand_memory *memory, uint64_t hash, bool again, uint64_t within_ns,
+                       uint64_t now_ns);
+
+/* A piece of the work was admitted: true if it was unmet demand, which it is no more. */
+bool demand_met(struct demand_memory *memory, uint64_t hash);
 
 /* The work was served. */
 void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns);

@@ -400,17 +400,31 @@ static inline void count_repeat(struct tenant_state *tenant, struct service_stat
     admission_count(&service->counters.attempt_packets, 1);
 }
 
+/* Remembers work that was refused; true if it is one more piece of unmet demand. */
+static bool note_refused(struct admission *adm, const struct refused *r, uint64_t now_ns)
+{
+    struct demand_memory *demand = adm->shared->demand;
+    uint64_t key = demand_key(r->client, r->service);
+    uint64_t within_ns = adm->services[r->service].rules.retry_ns;
+    bool unmet = reason_kind(r->reason) == REASON_KIND_CAPACITY;
+
+    if (!demand)
+        return unmet;
+    if (unmet)
+        return demand_note_unmet(demand, key, r->retry, within_ns, now_ns);
+    if (!r->known)
+        demand_note(demand, key, within_ns, now_ns);
+    return false;
+}
+
 void offer_refused(struct admission *adm, const struct refused *r, uint64_t now_ns)
 {
     struct service_state *s = &adm->services[r->service];
 
     admission_count(&adm->tenants[r->tenant].counters.refused[r->reason], 1);
     admission_count(&s->counters.refused[r->reason], 1);
-    if (!r->retry && reason_kind(r->reason) == REASON_KIND_CAPACITY)
+    if (note_refused(adm, r, now_ns))
         admission_count(&s->counters.refused_unique, 1);
-    if (adm->shared->demand && !r->known)
-        demand_note(adm->shared->demand, demand_key(r->client, r->service), s->rules.retry_ns,
-                    now_ns);
     if (adm->answered && r->syn)
         answered_note(adm->answered, r->key, r->reason, now_ns);
 }
@@ -423,7 +437,7 @@ static void count_let_in(struct admission *adm, const struct offer *o)
     if (a->kind == ATTEMPT_CONNECT)
         admission_count(&o->service->counters.connected, 1);
     else
-        offer_admitted(adm, &slot, o->retry);
+        offer_admitted(adm, &slot, a->client, o->retry);
     if (a->kind != ATTEMPT_FIRST) /* whose packet was charged as one of its connection */
         tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
 }

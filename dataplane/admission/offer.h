@@ -29,14 +29,17 @@ struct refused {
 /* Counts a refusal, and remembers it. */
 void offer_refused(struct admission *adm, const struct refused *refused, uint64_t now_ns);
 
-/* Counts an admitted attempt; `retry`: of work that was refused before. */
-static inline void offer_admitted(struct admission *adm, const struct slot *slot, bool retry)
+/* Counts an admitted attempt of `client`; `retry`: of work that was asked for before. What quotas
+ * had refused, or what had failed, was no unmet demand. */
+static inline void offer_admitted(struct admission *adm, const struct slot *slot, uint64_t client,
+                                  bool retry)
 {
     struct admission_service_counters *s = &adm->services[slot->service].counters;
 
     admission_count(&adm->tenants[slot->tenant].counters.admitted, 1);
     admission_count(&s->admitted, 1);
-    if (retry)
+    if (retry && adm->shared->demand &&
+        demand_met(adm->shared->demand, demand_key(client, slot->service)))
         admission_count(&s->served_late, 1);
     if (slot->held & SLOT_HEALTH)
         admission_count(&s->health, 1);

@@ -165,7 +165,7 @@ static void errors_at_the_same_memory(void **state)
         print_message("# load %.1f\n", 0.5 * (1 << i));
         print_errors("table", &s.table_errors, s.live);
         print_errors("Bloom", &s.bloom_errors, s.live);
-        /* 8 in 2^24 would be .03 to .13 of one. */
+        /* 8 in 2^22 would be .13 to .5 of one. */
         assert_true(s.table_errors.new <= 2);
         assert_true(s.table_errors.late == 0 && s.table_errors.served == 0);
         assert_true(percent(s.table_errors.missed, s.table_errors.asked) >

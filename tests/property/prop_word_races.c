@@ -269,13 +269,24 @@ static void looks_and_clocks_that_differ(void **state)
 
 static uint64_t key_of(uint64_t n)
 {
-    return (n + 1) << 40;
+    return (n + 1) << 44;
 }
 
 static int64_t run_note(void *state, const struct operation *operation)
 {
     demand_note(state, key_of(operation->a), UINT64_MAX, operation->b);
     return 0;
+}
+
+static int64_t run_unmet(void *state, const struct operation *operation)
+{
+    return demand_note_unmet(state, key_of(operation->a), operation->b & 1, UINT64_MAX,
+                             operation->b & ~1ull);
+}
+
+static int64_t run_met(void *state, const struct operation *operation)
+{
+    return demand_met(state, key_of(operation->a));
 }
 
 static int64_t run_forget(void *state, const struct operation *operation)
@@ -293,32 +304,49 @@ static int64_t run_find(void *state, const struct operation *operation)
                : -1;
 }
 
-/* A line with so many keys. */
+/* A line with so many keys, every other of them unmet twice. */
 static void start_demand(void *state, unsigned variant)
 {
     memset(state, 0, demand_bytes(1));
     demand_init(state, 1);
     for (unsigned n = 0; n < variant; n++)
-        demand_note(state, key_of(n), UINT64_MAX, (n + 1) * TICK);
+        for (unsigned unmet = 0; unmet < 3; unmet++)
+            if (unmet == 0 || n % 2)
+                note(state, key_of(n), unmet ? UNMET_MASK : 0, UINT64_MAX, (n + 1) * TICK);
 }
 
 static void see_demand(const void *state, int64_t seen[SEEN_MAX])
 {
     uint64_t first_ns;
 
-    for (unsigned n = 0; n < KEYS; n++)
+    for (unsigned n = 0; n < KEYS; n++) {
         if (demand_find(state, key_of(n), UINT64_MAX, 100 * TICK, &first_ns))
             seen[n] = (int64_t)first_ns;
+        while (demand_met((struct demand_memory *)state, key_of(n)))
+            seen[n]++; /* below the ticks */
+    }
 }
 
 static void memories_of_unserved_work(void **state)
 {
-    static const struct operation operations[] = {
-        {run_note, 0, 50 * TICK},   {run_note, 8, 50 * TICK},   {run_note, 9, 51 * TICK},
-        {run_note, 8, 52 * TICK},   {run_forget, 0, 52 * TICK}, {run_forget, 1, 52 * TICK},
-        {run_forget, 7, 52 * TICK}, {run_forget, 8, 52 * TICK}, {run_find, 0, 52 * TICK},
-        {run_find, 8, 52 * TICK}};
-    static const struct kind kind = {start_demand, see_demand, operations, 10, 9};
+    static const struct operation operations[] = {{run_note, 0, 50 * TICK},
+                                                  {run_note, 8, 50 * TICK},
+                                                  {run_note, 9, 51 * TICK},
+                                                  {run_note, 8, 52 * TICK},
+                                                  {run_forget, 0, 52 * TICK},
+                                                  {run_forget, 1, 52 * TICK},
+                                                  {run_forget, 7, 52 * TICK},
+                                                  {run_forget, 8, 52 * TICK},
+                                                  {run_find, 0, 52 * TICK},
+                                                  {run_find, 8, 52 * TICK},
+                                                  {run_unmet, 0, 53 * TICK | 1},
+                                                  {run_unmet, 1, 53 * TICK | 1},
+                                                  {run_unmet, 1, 54 * TICK},
+                                                  {run_unmet, 8, 55 * TICK | 1},
+                                                  {run_met, 0, 0},
+                                                  {run_met, 1, 0},
+                                                  {run_met, 8, 0}};
+    static const struct kind kind = {start_demand, see_demand, operations, 17, 9};
 
     (void)state;
     race_all(&kind);

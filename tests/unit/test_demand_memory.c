@@ -18,7 +18,7 @@
 #define LINES  64u
 
 /* Keys of one line that differ in their tags. */
-#define KEY(n) ((uint64_t)(n) << 40 | 7)
+#define KEY(n) ((uint64_t)(n) << 44 | 7)
 
 static struct demand_memory *start(void)
 {
@@ -111,10 +111,47 @@ static void the_oldest_makes_room(void **state)
     free(m);
 }
 
+static unsigned met(struct demand_memory *m, uint64_t hash)
+{
+    unsigned n = 0;
+
+    while (demand_met(m, hash))
+        n++;
+    return n;
+}
+
+/* Each piece is unmet once and met once; a retry is unmet if nothing of its work is. */
+static void unmet_demand_is_counted_and_met(void **state)
+{
+    struct demand_memory *m = start();
+
+    (void)state;
+    assert_int_equal(met(m, KEY(1)), 0);
+    demand_note(m, KEY(1), WITHIN, 10 * TICK);
+    assert_int_equal(met(m, KEY(1)), 0);
+    assert_true(demand_note_unmet(m, KEY(1), true, WITHIN, 20 * TICK));
+    assert_false(demand_note_unmet(m, KEY(1), true, WITHIN, 30 * TICK));
+    assert_int_equal(met(m, KEY(1)), 1);
+    assert_int_equal(since(m, KEY(1), 30 * TICK), 10 * TICK); /* its age is that of the first */
+    for (unsigned i = 0; i < 9; i++)
+        assert_true(demand_note_unmet(m, KEY(1), false, WITHIN, 40 * TICK));
+    demand_note(m, KEY(1), WITHIN, 50 * TICK);
+    assert_int_equal(met(m, KEY(1)), 7);
+    assert_int_equal(since(m, KEY(1), 50 * TICK), 10 * TICK);
+    assert_true(demand_note_unmet(m, KEY(2), true, WITHIN, 50 * TICK));    /* forgotten early */
+    assert_true(demand_note_unmet(m, KEY(2), false, WITHIN, 2000 * TICK)); /* given up: new */
+    assert_int_equal(since(m, KEY(2), 2000 * TICK), 2000 * TICK);
+    assert_int_equal(met(m, KEY(2)), 1);
+    assert_true(demand_note_unmet(m, KEY(2), false, WITHIN, 2000 * TICK));
+    demand_forget(m, KEY(2));
+    assert_int_equal(met(m, KEY(2)), 0);
+    free(m);
+}
+
 static void time_does_not_wrap_around(void **state)
 {
     static const uint64_t later_ns[] = {(1ull << 32) * 1000000, 1ull << 52, 365 * 86400 * S,
-                                        (1ull << 60) - 3 * TICK};
+                                        (1ull << 59) - 3 * TICK};
     struct demand_memory *m = start();
 
     (void)state;
@@ -176,10 +213,10 @@ static void *hammer(void *arg)
         uint64_t now_ns = (round * THREADS + p->id) * TICK, first_ns;
 
         for (uint64_t line = 0; line < LINES; line++) {
-            uint64_t key = (p->id + 1ull) << 40 | line;
+            uint64_t key = (p->id + 1ull) << 44 | line;
 
             demand_note(p->memory, key, UINT64_MAX, now_ns);
-            demand_note(p->memory, (THREADS + 1ull) << 40 | line, UINT64_MAX, now_ns);
+            demand_note(p->memory, (THREADS + 1ull) << 44 | line, UINT64_MAX, now_ns);
             if (demand_find(p->memory, key, UINT64_MAX, now_ns, &first_ns)) {
                 p->wrong += first_ns != now_ns;
                 p->known++;
@@ -214,9 +251,9 @@ static void threads_see_whole_entries_of_their_own(void **state)
     print_message("# %u of %u notes lost in races\n", (unsigned)missed, THREADS * ROUNDS * LINES);
     assert_true(missed <= known / 100); /* five keys in eight ways */
     for (uint64_t line = 0; line < LINES; line++) {
-        assert_true(demand_find(m, (THREADS + 1ull) << 40 | line, UINT64_MAX, S, &first_ns));
+        assert_true(demand_find(m, (THREADS + 1ull) << 44 | line, UINT64_MAX, S, &first_ns));
         for (uint64_t id = 0; id < THREADS; id++)
-            assert_false(demand_find(m, (id + 1) << 40 | line, UINT64_MAX, S, &first_ns));
+            assert_false(demand_find(m, (id + 1) << 44 | line, UINT64_MAX, S, &first_ns));
     }
     free(m);
 }
@@ -228,6 +265,7 @@ int main(void)
         cmocka_unit_test(the_first_time_is_kept_inside_the_deadline),
         cmocka_unit_test(the_longest_patience_counts),
         cmocka_unit_test(the_oldest_makes_room),
+        cmocka_unit_test(unmet_demand_is_counted_and_met),
         cmocka_unit_test(time_does_not_wrap_around),
         cmocka_unit_test(a_late_reply_is_asked_for_again),
         cmocka_unit_test(threads_see_whole_entries_of_their_own),
