@@ -11,6 +11,8 @@
  *   admitted in any interval t <= burst + 1 + rate * (t + e), e = spread of the workers' clocks,
  *   and at most 2 * workers * lot <= (burst + 1) / 8 tokens are missed per busy period: one half
  *   in leases of workers that have nothing to do, one in a pool that is left alone for a moment.
+ * What is given back unused counts there as never taken; pool and leases together still hold
+ * burst + 1 at most.
  * A worker that is held up inside a call works with an old time, so e counts its pause, too: what
  * races can add is never more than others earned in that pause.
  * Sources: leases as in Doorman (outstanding <= capacity); GCRA (ITU-T I.371).
@@ -190,6 +192,22 @@ static inline void pool_give(struct pool *pool, const struct bucket_rate *rate, 
     __atomic_fetch_add(&pool->level, (int64_t)(n * rate->cost), __ATOMIC_ACQ_REL);
 }
 
+/* The same of tokens that nobody counts as leased any more: as many of them as there is room for.
+ * What others do meanwhile changes the level, or makes no more room. */
+static inline void pool_take_back(struct pool *pool, const struct bucket_rate *rate, uint32_t n)
+{
+    int64_t credits = (int64_t)(n * rate->cost), room;
+    int64_t level = __atomic_load_n(&pool->level, __ATOMIC_ACQUIRE);
+
+    do {
+        room = pool_most(pool, rate) - level;
+        if (room <= 0)
+            return;
+    } while (!__atomic_compare_exchange_n(&pool->level, &level,
+                                          level + (credits < room ? credits : room), true,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+}
+
 /*
  * Remembers for how long it is pointless to ask again, so that refusals stay with the worker: until
  * a single token is there and, so that a poor pool is not asked for every one, for the lot's time.
@@ -291,15 +309,21 @@ static inline bool lease_take(struct lease *lease, struct pool *pool, uint32_t n
     return lease_take_more(lease, pool, n, generation, now_ns);
 }
 
-/* Gives back `n` tokens just taken: another limit was in the way. */
+/*
+ * Gives back `n` tokens taken before: another limit was in the way, at once or after a wait. Only
+ * what the pool still counts as this lease's may lie in it; the rest goes back to the pool. There,
+ * as in a bucket that nothing was taken from, what was filled up meanwhile is not filled twice.
+ */
 static inline void lease_untake(struct lease *lease, struct pool *pool, uint32_t n)
 {
+    uint32_t granted = __atomic_load_n(&lease->granted, __ATOMIC_RELAXED);
+
     if (lease->rate.cap == 0)
         return;
-    if (lease->lot.tokens == 1)
-        pool_give(pool, &lease->rate, n);
-    else
+    if (lease->left + n <= granted)
         lease->left += n;
+    else
+        pool_take_back(pool, &lease->rate, n);
 }
 
 /* Returns everything unspent: first to the level, then out of `outstanding`. What was reclaimed is

@@ -30,6 +30,8 @@ static uint64_t atomics;
 #define WORKERS_MAX 16
 #define CLOCKS_NS   50000 /* spread of the workers' clocks, where they differ */
 #define FRAME_MAX   1500
+#define WAITING_MAX 1024
+#define WAIT_NS     (2 * MS) /* until it comes back */
 
 struct shape {
     uint64_t rate, burst;
@@ -57,6 +59,13 @@ struct trial {
     uint64_t on_ns, off_ns; /* 0: without pause */
     uint64_t clocks_ns;     /* spread */
     bool split;             /* rate / N per worker in place of the lease */
+    bool waits;             /* every other one waits, in vain, and gives back what it took */
+};
+
+/* One that waits. */
+struct waiting {
+    uint64_t until_ns;
+    uint32_t n, worker;
 };
 
 /* One run: N workers, a single bucket beside them, and the meter. */
@@ -73,6 +82,9 @@ struct run {
     uint64_t admitted, expected; /* tokens, by the workers and by the single bucket */
     uint64_t packets, excess;    /* packets offered; admitted though the meter says no */
     uint64_t differences;        /* decisions other than the single bucket's */
+    struct waiting waiting[WAITING_MAX];
+    uint64_t first_waiting, n_waiting;
+    uint64_t held; /* tokens that they have */
 };
 
 static struct bucket_rate rate_of(const struct shape *s, unsigned share)
@@ -169,6 +181,32 @@ static void tidy_one(struct run *r)
         lease_return(lease, &r->pool, r->now_ns + r->offset_ns[w]);
 }
 
+/* Those who waited long enough give back what they took. */
+static void refuse_waiting(struct run *r)
+{
+    while (r->n_waiting > 0) {
+        const struct waiting *first = &r->waiting[r->first_waiting % WAITING_MAX];
+
+        if (first->until_ns > r->now_ns)
+            break;
+        lease_untake(&r->leases[first->worker], &r->pool, first->n);
+        r->held -= first->n;
+        r->first_waiting++;
+        r->n_waiting--;
+        check_pool(r);
+    }
+}
+
+static bool may_wait(struct run *r, unsigned worker, uint32_t n)
+{
+    if (!r->trial.waits || r->n_waiting == WAITING_MAX || r->packets % 2)
+        return false;
+    r->waiting[(r->first_waiting + r->n_waiting++) % WAITING_MAX] =
+        (struct waiting){r->now_ns + WAIT_NS, n, worker};
+    r->held += n;
+    return true;
+}
+
 static void offer(struct run *r)
 {
     unsigned w = next_worker(r);
@@ -182,7 +220,7 @@ static void offer(struct run *r)
     r->packets++;
     r->expected += expected ? n : 0;
     r->differences += admitted != expected;
-    if (!admitted)
+    if (!admitted || may_wait(r, w, n))
         return;
     r->admitted += n;
     r->excess += !gcra_conforms(&r->meter, n, r->now_ns);
@@ -198,6 +236,7 @@ static void run(struct run *r, const struct trial *trial, uint64_t seed)
     atomics = 0;
     for (uint64_t i = 0; i < packets; i++) {
         pass_time(r);
+        refuse_waiting(r);
         offer(r);
         if (!trial->split)
             tidy_one(r);
@@ -333,6 +372,35 @@ static void nothing_leaks_in_the_long_run(void **state)
         }
 }
 
+/* -- tokens that come back late -- */
+
+/* Others may have those, but no more than the burst at any time (check_pool) and than the rate in
+ * the long run; and nothing is lost while the bucket is empty, if it can hold what comes back. */
+static void check_waits(const struct run *r)
+{
+    uint64_t most = (uint64_t)((r->rate.cap + (__int128_t)r->rate.rate * r->now_ns) / r->rate.cost);
+    uint64_t taken = r->admitted + r->held;
+
+    if (taken > most)
+        fail_msg("%" PRIu64 "/s: %" PRIu64 " of %" PRIu64, r->trial.shape->rate, taken, most);
+    if (r->trial.on_ns || r->trial.shape->burst == 0)
+        return;
+    if (taken + allowed_shortfall(r) < r->expected)
+        fail_msg("%" PRIu64 "/s: %" PRIu64 ", by one bucket %" PRIu64, r->trial.shape->rate, taken,
+                 r->expected);
+}
+
+static void late_returns_fill_nothing_twice(void **state)
+{
+    struct trial trial = {.load = 5, .packets = 30000, .waits = true};
+
+    (void)state;
+    each_trial(check_waits, trial);
+    trial.on_ns = 3 * MS;
+    trial.off_ns = WAIT_NS;
+    each_trial(check_waits, trial);
+}
+
 /* -- lots of 1 -- */
 
 static void check_identical(const struct run *r)
@@ -412,6 +480,7 @@ int main(void)
         cmocka_unit_test(clocks_that_differ),
         cmocka_unit_test(at_the_rate_nothing_is_refused),
         cmocka_unit_test(nothing_leaks_in_the_long_run),
+        cmocka_unit_test(late_returns_fill_nothing_twice),
         cmocka_unit_test(small_quotas_are_exact),
         cmocka_unit_test(a_static_split_fails),
         cmocka_unit_test(atomics_per_packet),

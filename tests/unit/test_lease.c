@@ -205,6 +205,62 @@ static void a_long_silence_fills_the_pool(void **state)
     assert_int_equal(pool.level, rate.cap);
 }
 
+/* -- what comes back late -- */
+
+/* Everything that can be spent, in tokens. */
+static int64_t in_all(const struct pair *p)
+{
+    return level(p) + p->a.left + p->b.left;
+}
+
+/* Twenty wait for something else and are refused when the pool is full again: a burst is a burst.
+ */
+static void what_comes_back_late_is_no_second_burst(void **state)
+{
+    struct pair p;
+    uint32_t n;
+
+    (void)state;
+    start_pair(&p, 1599);
+    for (unsigned i = 0; i < 20; i++)
+        assert_true(lease_take(&p.a, &p.pool, 1, 0, 0));
+    lease_return(&p.a, &p.pool, 1000 * US);
+    assert_true(lease_take(&p.a, &p.pool, 1, 0, 2000 * US));
+    assert_int_equal(level(&p), 1575);
+    for (unsigned i = 0; i < 20; i++)
+        lease_untake(&p.a, &p.pool, 1);
+    assert_int_equal(p.a.left, 25); /* as many as the pool knows of */
+    assert_int_equal(in_all(&p), 1600);
+    n = take_all(&p.a, &p.pool, 2000 * US);
+    assert_int_equal(n, 1600);
+    /* Of an empty pool all of it comes back, for whoever asks. */
+    lease_return(&p.a, &p.pool, 2000 * US);
+    for (unsigned i = 0; i < 20; i++)
+        lease_untake(&p.a, &p.pool, 1);
+    assert_int_equal(level(&p), 20);
+    assert_int_equal(take_all(&p.b, &p.pool, 2000 * US), 20);
+}
+
+static void it_is_none_of_a_small_quota_either(void **state)
+{
+    struct pair p = {0};
+
+    (void)state;
+    assert_true(bucket_rate_events(&p.rate, 1000, 1, 9));
+    p.a = p.b = (struct lease){.rate = p.rate, .lot = lease_lot_events(&p.rate, 2)};
+    pool_set(&p.pool, p.rate.cap, 0);
+    for (unsigned i = 0; i < 10; i++)
+        assert_true(lease_take(&p.a, &p.pool, 1, 0, 0));
+    assert_true(lease_take(&p.b, &p.pool, 1, 0, 8000 * US)); /* of eight */
+    for (unsigned i = 0; i < 2; i++)
+        lease_untake(&p.a, &p.pool, 1);
+    assert_int_equal(level(&p), 9);
+    assert_true(lease_take(&p.b, &p.pool, 1, 0, 20000 * US)); /* it was full */
+    for (unsigned i = 0; i < 9; i++)
+        lease_untake(&p.a, &p.pool, 1);
+    assert_int_equal(take_all(&p.b, &p.pool, 20000 * US), 10);
+}
+
 /* -- reclaiming -- */
 
 static void a_reclaimed_lease_is_void_once(void **state)
@@ -239,6 +295,8 @@ int main(void)
         cmocka_unit_test(an_empty_pool_is_left_alone),
         cmocka_unit_test(a_refusal_leaves_the_pool_as_it_was),
         cmocka_unit_test(a_long_silence_fills_the_pool),
+        cmocka_unit_test(what_comes_back_late_is_no_second_burst),
+        cmocka_unit_test(it_is_none_of_a_small_quota_either),
         cmocka_unit_test(a_reclaimed_lease_is_void_once),
     };
 
