@@ -47,7 +47,8 @@ enum outcome {
 enum attempt_kind {
     ATTEMPT_WORK,    /* a slot: a connection, a datagram, a further turn of an open connection */
     ATTEMPT_CONNECT, /* a connection of a service whose unit is the exchange: no slot yet */
-    ATTEMPT_FIRST,   /* the slot for the first request of a connection that was let in */
+    ATTEMPT_FIRST,   /* the slot for the first request of a connection that was let in; its packet
+                        has passed admission_meter() */
 };
 
 #define ATTEMPT_SYN    0x01 /* repeats of the packet are the same attempt: a TCP SYN */
@@ -218,6 +219,11 @@ void admission_repeat(struct admission *adm, const struct slot *slot);
  * tested, then both debited. Counts it when it passes. Owner thread. */
 struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
                                  uint64_t now_ns);
+
+/* The same of the packet that carries an ATTEMPT_FIRST (but a health check's, which has tokens of
+ * its own), before that is offered: its decision counts it as forwarded or gives it back. */
+struct decision admission_meter(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
+                                uint64_t now_ns);
 
 /* Counts one inside -> outside packet; no limit applies. */
 void admission_count_out(struct admission *adm, uint32_t tenant, uint32_t ip_bytes);

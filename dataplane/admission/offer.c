@@ -296,7 +296,8 @@ static bool take_health_token(struct admission *adm, struct offer *o)
     return took;
 }
 
-/* A connection's first request has paid with its SYN, and gets that back when it is refused. */
+/* A connection's first request has paid with its SYN and in admission_meter(), and gets that back
+ * when it is refused. */
 static enum reason check(struct admission *adm, struct offer *o)
 {
     bool first = o->attempt->kind == ATTEMPT_FIRST;
@@ -348,7 +349,7 @@ static __attribute__((noinline)) uint32_t enter_queue(struct admission *adm, con
         .isn = a->isn,
         .service = a->service,
         .tenant = a->tenant,
-        .ip_bytes = a->kind == ATTEMPT_FIRST ? 0 : a->ip_bytes,
+        .ip_bytes = a->ip_bytes,
         .class = o->tenant->class,
         .share = a->share,
         .flags =
@@ -368,7 +369,7 @@ static void give_back(struct admission *adm, const struct offer *o)
     const struct attempt *a = o->attempt;
 
     if (o->paid)
-        quotas_give_back(adm, a->tenant, a->kind == ATTEMPT_FIRST ? 0 : a->ip_bytes);
+        quotas_give_back(adm, a->tenant, a->ip_bytes);
     if (o->paid_retry)
         retry_untake(&o->tenant_shared->retries);
     if (o->health && a->kind != ATTEMPT_FIRST)
@@ -438,8 +439,7 @@ static void count_let_in(struct admission *adm, const struct offer *o)
         admission_count(&o->service->counters.connected, 1);
     else
         offer_admitted(adm, &slot, a->client, o->retry);
-    if (a->kind != ATTEMPT_FIRST) /* whose packet was charged as one of its connection */
-        tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
+    tenant_count_packet(o->tenant, DIRECTION_IN, a->ip_bytes);
 }
 
 /* -- offers -- */

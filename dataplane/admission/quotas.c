@@ -49,7 +49,7 @@ void quotas_give_back(struct admission *adm, uint32_t tenant, uint32_t ip_bytes)
     struct tenant_state *t = &adm->tenants[tenant];
 
     lease_untake(&t->attempts, t->attempts_pool, 1);
-    if (!t->metered || !ip_bytes)
+    if (!t->metered)
         return;
     lease_untake(&t->packets, t->packets_pool, 1);
     lease_untake(&t->bits, t->bits_pool, ip_bytes);
@@ -63,8 +63,8 @@ void admission_bill(struct admission *adm, uint32_t tenant, uint64_t now_ns)
     admission_note_tenant(adm, tenant);
 }
 
-struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
-                                 uint64_t now_ns)
+static inline struct decision meter(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
+                                    uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[tenant];
     enum reason reason = REASON_NONE;
@@ -73,13 +73,27 @@ struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_
         reason = take_packet(t, ip_bytes, admission_generation(adm), now_ns);
         admission_note_tenant(adm, tenant);
     }
-    if (reason == REASON_NONE) {
-        tenant_count_packet(t, DIRECTION_IN, ip_bytes);
+    if (reason == REASON_NONE)
         return (struct decision){.verdict = VERDICT_ADMIT};
-    }
     admission_count(
         reason == REASON_PACKETS ? &t->counters.dropped_packets : &t->counters.dropped_bits, 1);
     return (struct decision){.verdict = VERDICT_REFUSE, .reason = reason};
+}
+
+struct decision admission_charge(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
+                                 uint64_t now_ns)
+{
+    struct decision decision = meter(adm, tenant, ip_bytes, now_ns);
+
+    if (decision.verdict == VERDICT_ADMIT)
+        tenant_count_packet(&adm->tenants[tenant], DIRECTION_IN, ip_bytes);
+    return decision;
+}
+
+struct decision admission_meter(struct admission *adm, uint32_t tenant, uint32_t ip_bytes,
+                                uint64_t now_ns)
+{
+    return meter(adm, tenant, ip_bytes, now_ns);
 }
 
 void admission_count_out(struct admission *adm, uint32_t tenant, uint32_t ip_bytes)

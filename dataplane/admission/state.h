@@ -193,7 +193,7 @@ void slot_give_back(struct admission *adm, const struct slot *slot);
 /* waiting.c: gives back the places of a dead worker's waiters. */
 void waiting_reclaim(struct admission *dead, uint32_t service);
 
-/* quotas.c: of an attempt; all or none. Without `ip_bytes` only the attempt itself goes back. */
+/* quotas.c: of an attempt; all or none. */
 enum reason quotas_take(struct admission *adm, const struct attempt *attempt, uint64_t now_ns);
 void quotas_give_back(struct admission *adm, uint32_t tenant, uint32_t ip_bytes);
 

@@ -213,8 +213,7 @@ static void admit(struct release *r, const struct waiter *waiter, uint8_t held)
 
     released->slot.held = released->decision.held = held;
     offer_admitted(r->adm, &released->slot, waiter->client, (waiter->flags & WAITER_RETRY) != 0);
-    if (waiter->ip_bytes)
-        tenant_count_packet(&r->adm->tenants[waiter->tenant], DIRECTION_IN, waiter->ip_bytes);
+    tenant_count_packet(&r->adm->tenants[waiter->tenant], DIRECTION_IN, waiter->ip_bytes);
 }
 
 static void tell_displaced(struct release *r)

@@ -101,18 +101,32 @@ void step_pass_turn(struct burst *b, unsigned i, uint8_t held, uint64_t waited_n
     step_decide(b, i, ACTION_FORWARD, PASS_FLOW);
 }
 
+/* It has got back what it had paid, and is metered as any other packet. */
+static void pass_on_debt(struct burst *b, unsigned i)
+{
+    struct worker *w = b->worker;
+    struct slot slot = work_slot(b->queries[i].flow);
+    struct decision decision =
+        admission_charge(w->admission, slot.tenant, b->packets[i].ip_bytes, b->now_ns);
+
+    if (decision.verdict == VERDICT_REFUSE) {
+        step_decide(b, i, ACTION_DROP, (uint8_t)decision.reason);
+        return;
+    }
+    admission_adopt_flow(w->admission, &slot);
+    step_pass_turn(b, i, slot.held, 0);
+}
+
 void step_refuse_turn(struct burst *b, unsigned i, enum reason reason)
 {
     struct worker *w = b->worker;
     struct flow *flow = b->queries[i].flow;
-    struct slot slot = work_slot(flow);
 
     switch ((enum policy_turn)w->facts[flow->service].turn) {
     case TURN_PASS:
         if (reason != REASON_CAPACITY) /* only a slot may be owed */
             break;
-        admission_adopt_flow(w->admission, &slot);
-        step_pass_turn(b, i, slot.held, 0);
+        pass_on_debt(b, i);
         return;
     case TURN_HTTP:
         end_connection(b, i, reason, is_http(b, i));
@@ -136,8 +150,8 @@ void step_ask_turn(struct burst *b, unsigned i, enum flow_effect effect)
     }
     attempt = attempt_of(b, i);
     /* The packet itself is metered as any other; a further attempt pays for it as a whole. */
-    if (attempt.kind == ATTEMPT_FIRST) {
-        decision = admission_charge(w->admission, flow->tenant, attempt.ip_bytes, b->now_ns);
+    if (attempt.kind == ATTEMPT_FIRST && !(attempt.held & SLOT_HEALTH)) {
+        decision = admission_meter(w->admission, flow->tenant, attempt.ip_bytes, b->now_ns);
         if (decision.verdict == VERDICT_REFUSE) {
             step_decide(b, i, ACTION_DROP, (uint8_t)decision.reason);
             return;

@@ -297,3 +297,40 @@ def test_the_ports_of_a_shut_connection_serve_again(gate):
     assert result.refusals("acme") == {"capacity": 1}
     assert result.drops() == {}
     assert result.used("web") == 1
+
+
+def test_refused_first_requests_cost_nothing(gate):
+    """
+    Ten packets a day: four handshakes of two, the request that holds the slot, and one more. Three
+    requests are refused between those two.
+    """
+    trace = Trace()
+    busy, *others = together(4, Dialogue)
+    for i, flow in enumerate((busy, *others)):
+        flow.open_at(trace, 1 + i / 100)
+    trace.outside(1.5, busy.asks())
+    for i, flow in enumerate(others):
+        trace.outside(1.6 + i / 100, flow.asks(GET))
+    last = busy.asks(b"more")
+    trace.outside(1.7, last)
+    trace.outside(1.71, busy.asks(b"and more"))
+    quota = {"packets": "1/day", "packets_burst": 9}
+    result = gate([acme(quota=quota)], [web("rst")]).play(trace)
+
+    assert result.refusals("acme") == {"capacity": 3}
+    assert last in result.to_inside
+    assert result.drops() == {"packets": 1}
+    assert result.tenants["acme"]["packets"]["in"] == 10
+
+
+def test_pass_on_debt_is_metered(gate):
+    """The seventh of seven packets a day, of which nothing is left for another."""
+    trace = Trace()
+    _, flow, request = refused_turn(trace, GET)
+    trace.outside(1.65, flow.asks(b"more"))
+    result = gate([acme(quota={"packets": "1/day", "packets_burst": 6})], [web("pass")]).play(trace)
+
+    assert request in result.to_inside
+    assert result.refusals("acme") == {"capacity": 1}
+    assert result.tenants["acme"]["packets"]["in"] == 7
+    assert result.drops() == {"packets": 1}

@@ -112,11 +112,16 @@ static void first_request(struct walk *w)
     a = (struct attempt){.tenant = c.slot.tenant,
                          .service = c.slot.service,
                          .share = c.slot.share,
+                         .ip_bytes = 60,
                          .kind = ATTEMPT_FIRST,
                          .held = c.slot.held,
                          .client = c.client,
                          .cookie = ++w->g.cookies};
-    a.flow = a.cookie; /* a connection of its own */
+    a.flow = a.cookie;           /* a connection of its own */
+    if (!(a.held & SLOT_HEALTH)) /* nobody's packets are limited */
+        assert_int_equal(
+            admission_meter(worker_of(w, c.worker), a.tenant, a.ip_bytes, w->g.now_ns).reason,
+            REASON_NONE);
     offer(w, c.worker, &a);
 }
 

@@ -224,6 +224,76 @@ static void waiting_in_vain_spends_nothing(void **state)
     assert_nothing_spent(g);
 }
 
+/* A first request's packet is metered as its connection's; refused at once, after a wait or while
+ * its client leaves it was not forwarded, and costs nothing. Its SYN was. */
+static void first_request_in_vain_spends_nothing(void **state)
+{
+    struct gate *g = *state;
+    struct admission *adm = g->crew.workers[0];
+    struct attempt a = gate_attempt(g, BULK, WEB);
+    const uint64_t *forwarded = admission_tenant_counters(adm, BULK)->packets;
+    struct released r;
+    struct decision d;
+
+    g->services[WEB].unit = UNIT_EXCHANGE;
+    g->services[WEB].window = 0;
+    limit_bulk(g);
+    a.kind = ATTEMPT_CONNECT;
+    assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_ADMIT);
+    assert_int_equal(forwarded[DIRECTION_IN], 1);
+    a.kind = ATTEMPT_FIRST;
+    for (unsigned i = 0; i < 31; i++) {
+        g->services[WEB].wait.places = i % 3;
+        g->services[WEB].wait.age_ns = 100 * CORE_MS;
+        gate_adopt(g);
+        assert_int_equal(admission_meter(adm, BULK, a.ip_bytes, g->now_ns).reason, REASON_NONE);
+        d = gate_offer(g, 0, &a);
+        assert_int_equal(d.verdict, i % 3 ? VERDICT_WAIT : VERDICT_REFUSE);
+        g->unstarted--;
+        if (i % 3 == 1)
+            assert_true(gate_cancel(g, 0, d.waiter, &a));
+        g->now_ns += 100 * CORE_MS;
+        assert_int_equal(gate_poll(g, 0, &r), i % 3 == 2);
+    }
+    g->unstarted++; /* its connection */
+    assert_int_equal(forwarded[DIRECTION_IN], 1);
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(admission_charge(adm, BULK, 60, g->now_ns).verdict, VERDICT_ADMIT);
+    assert_int_equal(admission_charge(adm, BULK, 60, g->now_ns).reason, REASON_PACKETS);
+    assert_int_equal(forwarded[DIRECTION_IN], 10);
+}
+
+/* One that is let in is counted once, at once or when its turn comes. */
+static void first_request_is_forwarded_once(void **state)
+{
+    struct gate *g = *state;
+    struct admission *adm = g->crew.workers[0];
+    const struct admission_tenant_counters *t = admission_tenant_counters(adm, BULK);
+    struct released r;
+
+    g->services[WEB].unit = UNIT_EXCHANGE;
+    g->services[WEB].window = 1;
+    g->services[WEB].wait = (struct policy_wait){.places = 1, .age_ns = CORE_S};
+    limit_bulk(g);
+    for (unsigned i = 0; i < 2; i++) {
+        struct attempt a = gate_attempt(g, BULK, WEB);
+
+        a.kind = ATTEMPT_CONNECT;
+        assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_ADMIT);
+        a.kind = ATTEMPT_FIRST;
+        assert_int_equal(admission_meter(adm, BULK, a.ip_bytes, g->now_ns).reason, REASON_NONE);
+        assert_int_equal(gate_offer(g, 0, &a).verdict, i ? VERDICT_WAIT : VERDICT_ADMIT);
+        assert_int_equal(t->packets[DIRECTION_IN], 2 + i);
+    }
+    gate_done(g, BULK, 0);
+    assert_true(gate_poll(g, 0, &r));
+    assert_int_equal(t->packets[DIRECTION_IN], 4);
+    assert_int_equal(t->bytes[DIRECTION_IN], 240);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(admission_charge(adm, BULK, 60, g->now_ns).verdict, VERDICT_ADMIT);
+    assert_int_equal(admission_charge(adm, BULK, 60, g->now_ns).reason, REASON_PACKETS);
+}
+
 /* -- the same attempt, the same work -- */
 
 /* SYN at 0, 1 and 3 s, of which the first two are refused: one piece of work, two attempts, three
@@ -470,6 +540,8 @@ int main(void)
         OVERLOAD_TEST(refusal_by_shedding_spends_nothing),
         OVERLOAD_TEST(refusal_for_want_of_room_spends_nothing),
         OVERLOAD_TEST(waiting_in_vain_spends_nothing),
+        OVERLOAD_TEST(first_request_in_vain_spends_nothing),
+        OVERLOAD_TEST(first_request_is_forwarded_once),
         OVERLOAD_TEST(case_B01_refused_syn_that_comes_again),
         OVERLOAD_TEST(a_new_connection_of_the_same_ports_is_an_attempt_of_its_own),
         OVERLOAD_TEST(retries_are_bounded_while_overloaded),
