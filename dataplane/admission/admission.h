@@ -253,8 +253,7 @@ void admission_complete(struct admission *adm, const struct slot *slot, const st
                         uint64_t now_ns);
 /* The owner of the flows goes over its slots in turn, each once in a pass, and says how long each
  * has been held. At the end of a pass, slots that no flow holds are given back. */
-void admission_survey_slot(struct admission *adm, uint32_t tenant, uint32_t service,
-                           uint64_t held_ns);
+void admission_survey_slot(struct admission *adm, const struct slot *slot, uint64_t held_ns);
 void admission_survey_end(struct admission *adm);
 
 /* Ends a connection of a service whose unit is the exchange; its work has ended before. */

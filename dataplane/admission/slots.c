@@ -38,12 +38,27 @@ static enum reason take_shared(struct service_shared *service, const struct serv
 }
 
 /* How many this worker has, for the survey. */
-static void note_taken(struct admission *adm, uint32_t tenant, uint32_t service)
+static void note_part(struct service_state *s, enum slot_part part, uint32_t change)
 {
-    adm->tenants[tenant].slots++;
-    adm->tenants[tenant].taken_pass = adm->survey_pass;
-    adm->services[service].slots++;
-    adm->services[service].slots_moved = true;
+    s->parts[part] += change;
+    s->slots_moved |= 1u << part;
+}
+
+static void note_slot(struct admission *adm, const struct slot *slot, uint32_t change)
+{
+    struct service_state *s = &adm->services[slot->service];
+
+    adm->tenants[slot->tenant].slots += change;
+    s->slots += change;
+    note_part(s, slot_part(slot), change);
+    if (slot->held & SLOT_OPENING)
+        note_part(s, PART_OPENING, change);
+}
+
+static void note_taken(struct admission *adm, const struct slot *slot)
+{
+    adm->tenants[slot->tenant].taken_pass = adm->survey_pass;
+    note_slot(adm, slot, 1);
 }
 
 enum reason slot_take(struct admission *adm, const struct slot_wish *wish, uint8_t *held)
@@ -70,7 +85,7 @@ enum reason slot_take(struct admission *adm, const struct slot_wish *wish, uint8
         *held |= SLOT_OPENING;
     if (wish->health)
         *held |= SLOT_HEALTH;
-    note_taken(adm, wish->tenant, wish->service);
+    note_taken(adm, &(struct slot){wish->tenant, wish->service, wish->share, *held});
     return REASON_NONE;
 }
 
@@ -83,9 +98,7 @@ void slot_give_back(struct admission *adm, const struct slot *slot)
         return;
     }
     window_release(&adm->shared->tenants[slot->tenant].window);
-    adm->tenants[slot->tenant].slots--;
-    adm->services[slot->service].slots--;
-    adm->services[slot->service].slots_moved = true;
+    note_slot(adm, slot, UINT32_MAX);
     /* By what it took: the shares may have been named since. */
     share_leave(service->shares, slot->held & SLOT_SHARED, slot->share);
     if (slot->held & SLOT_OPENING)
@@ -101,8 +114,8 @@ void admission_adopt_flow(struct admission *adm, struct slot *slot)
 
     window_force(&adm->shared->tenants[slot->tenant].window);
     share_force(&service->window, service->shares, n_shares, slot->share);
-    note_taken(adm, slot->tenant, slot->service);
     slot->held = (uint8_t)(SLOT_ADOPTED | (n_shares ? SLOT_SHARED : 0));
+    note_taken(adm, slot);
     admission_count(&adm->tenants[slot->tenant].counters.adopted, 1);
     admission_count(&adm->services[slot->service].counters.adopted, 1);
 }
@@ -121,6 +134,7 @@ void admission_adopt_connection(struct admission *adm, const struct slot *slot)
 void admission_confirmed(struct admission *adm, struct slot *slot)
 {
     slot->held &= (uint8_t)~SLOT_OPENING;
+    note_part(&adm->services[slot->service], PART_OPENING, UINT32_MAX);
     window_confirm(&adm->shared->services[slot->service].window);
 }
 

@@ -69,6 +69,20 @@ struct admission_shared {
 
 /* -- one worker's -- */
 
+/* What the slots of a service are counted in beside its window, for the survey. */
+enum slot_part {
+    PART_OPENING, /* the window of what is not confirmed; such a slot is in one of the others, too
+                   */
+    PART_NO_SHARE,
+    PART_SHARE, /* of share number 0; the others follow */
+    PART_MAX = PART_SHARE + SHARES_MAX + 1,
+};
+
+static inline enum slot_part slot_part(const struct slot *slot)
+{
+    return slot->held & SLOT_SHARED ? (enum slot_part)(PART_SHARE + slot->share) : PART_NO_SHARE;
+}
+
 /*
  * One tenant on one worker. The leases come first, a line each; then what every packet needs; the
  * counters stand apart.
@@ -120,11 +134,12 @@ struct service_state {
     uint64_t clients_ns;
     /* Slots by age, in cells of doubling ns: of the pass under way, and of the last, published. */
     uint32_t survey[AGE_CELLS], running[AGE_CELLS];
-    uint32_t slots;    /* taken and not given back on this worker */
-    uint32_t surveyed; /* found in the pass under way */
-    uint32_t lost;     /* how many fewer the last pass found, if nothing moved meanwhile */
-    bool slots_moved;  /* since the pass began */
-    bool ages_known;   /* in running */
+    bool ages_known;          /* in running */
+    uint32_t slots_moved;     /* a bit for each part, since the pass began */
+    uint32_t slots;           /* taken and not given back on this worker, */
+    uint32_t parts[PART_MAX]; /* and of each part */
+    /* Found in the pass under way, and how many fewer the last one found, if nothing moved. */
+    uint32_t surveyed, found[PART_MAX], lost[PART_MAX];
     struct admission_service_counters counters __attribute__((aligned(64)));
     /* SYN to SYN-ACK; attempt to the end of a useful reply, and of any other; how long what was not
      * useful was waited for; slot to end of reply */

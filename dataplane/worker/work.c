@@ -207,8 +207,10 @@ static bool is_owed(const struct flow *flow)
 
 void work_look_after(struct worker *w, struct flow *flow)
 {
+    const struct slot slot = work_slot(flow);
+
     if (flow->flags & FLOW_HAS_SLOT && !(flow->held & SLOT_RESERVED))
-        admission_survey_slot(w->admission, flow->tenant, flow->service,
+        admission_survey_slot(w->admission, &slot,
                               flow_since_ns(flow->slot_since, w->burst.now_ns));
     if (flow->held & FLOW_REPORTED || flow->service == FLOW_NO_SERVICE || !is_owed(flow))
         return;

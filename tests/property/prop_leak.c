@@ -121,8 +121,10 @@ static void expire(struct flow_table *table, struct flow *flow, void *context)
     struct leak *l = context;
     enum outcome outcome;
 
+    const struct slot slot = {.held = flow->held};
+
     if (flow->flags & FLOW_HAS_SLOT)
-        admission_survey_slot(l->adm, 0, 0, flow_since_ns(flow->slot_since, l->now_ns));
+        admission_survey_slot(l->adm, &slot, flow_since_ns(flow->slot_since, l->now_ns));
     if (!flow_expired(flow, &l->timeouts, flow_table_now_ms(table), &outcome))
         return;
     free_slot(l, flow, outcome);

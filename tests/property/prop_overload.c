@@ -244,8 +244,8 @@ static void survey(struct walk *w, uint32_t worker)
 {
     for (uint32_t i = 0; i < w->n_slots; i++)
         if (w->slots[i].worker == worker)
-            admission_survey_slot(worker_of(w, worker), w->slots[i].slot.tenant,
-                                  w->slots[i].slot.service, w->g.now_ns - w->slots[i].since_ns);
+            admission_survey_slot(worker_of(w, worker), &w->slots[i].slot,
+                                  w->g.now_ns - w->slots[i].since_ns);
     admission_survey_end(worker_of(w, worker));
 }
 

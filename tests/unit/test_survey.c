@@ -15,11 +15,11 @@ static void survey(struct gate *g, uint32_t bulk_web, uint32_t normal_web, uint3
     struct admission *adm = g->crew.workers[0];
 
     while (bulk_web--)
-        admission_survey_slot(adm, BULK, WEB, CORE_MS);
+        admission_survey_slot(adm, &(struct slot){BULK, WEB, 0, 0}, CORE_MS);
     while (normal_web--)
-        admission_survey_slot(adm, NORMAL, WEB, CORE_MS);
+        admission_survey_slot(adm, &(struct slot){NORMAL, WEB, 0, 0}, CORE_MS);
     while (normal_api--)
-        admission_survey_slot(adm, NORMAL, API, CORE_MS);
+        admission_survey_slot(adm, &(struct slot){NORMAL, API, 0, 0}, CORE_MS);
     admission_survey_end(adm);
 }
 
@@ -138,19 +138,102 @@ static void all_of_a_tenants_slots_may_be_lost(void **state)
     assert_int_equal(gate_counts(g, API).reclaimed, 2);
 }
 
+/* One part of its service's window is filled with slots that nobody will free, while others come
+ * and go in the rest. */
+static void lost_slots_go_to_their_own_share(void **state)
+{
+    struct gate *g = *state;
+    const struct window *shares = g->crew.shared->services[WEB].shares;
+    struct attempt bulk = gate_attempt(g, BULK, WEB), normal = gate_attempt(g, NORMAL, WEB);
+    const struct slot own = {BULK, WEB, 1, SLOT_SHARED}, free_one = {NORMAL, WEB, 0, SLOT_SHARED};
+
+    g->shares[0] = (struct policy_share){BULK, 2, 3, 1};
+    g->services[WEB].shares = g->shares;
+    g->services[WEB].n_shares = 1;
+    g->services[WEB].window = 5;
+    gate_adopt(g);
+    bulk.share = 1;
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(gate_offer(g, 0, &bulk).reason, i < 3 ? REASON_NONE : REASON_SHARE);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(window_used(&shares[1]), i < 3 ? 3 : 1);
+        assert_int_equal(gate_offer(g, 0, &normal).verdict, VERDICT_ADMIT);
+        admission_survey_slot(g->crew.workers[0], &own, CORE_MS);
+        admission_survey_end(g->crew.workers[0]);
+        core_complete(g->crew.workers[0], &free_one, OUTCOME_FINISHED);
+    }
+    assert_int_equal(gate_used(g, WEB), 1);
+    assert_int_equal(window_used(&shares[0]), 0);
+    assert_int_equal(gate_share_used(g, BULK), 1);
+    assert_int_equal(gate_counts(g, WEB).reclaimed, 2);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(gate_offer(g, 0, &bulk).reason, i < 2 ? REASON_NONE : REASON_SHARE);
+}
+
+/* Of four that were opening one is confirmed and one is still opening: the others' places among
+ * those come back, and only two slots. */
+static void lost_slots_are_opening_no_more(void **state)
+{
+    struct gate *g = *state;
+    const struct window *window = &g->crew.shared->services[WEB].window;
+    struct admission *adm = g->crew.workers[0];
+    struct slot confirmed = {BULK, WEB, 0, SLOT_OPENING}, opens = confirmed;
+
+    gate_adopt(g);
+    for (unsigned i = 0; i < 4; i++) {
+        struct attempt a = gate_attempt(g, BULK, WEB);
+
+        a.flags = ATTEMPT_SYN;
+        assert_int_equal(gate_offer(g, 0, &a).held, SLOT_OPENING);
+    }
+    admission_survey_end(adm);
+    admission_confirmed(adm, &confirmed);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(window_opening(window), i < 3 ? 3 : 1);
+        assert_int_equal(gate_used(g, WEB), i < 2 ? 4 : 2);
+        admission_survey_slot(adm, &confirmed, CORE_MS);
+        admission_survey_slot(adm, &opens, CORE_MS);
+        admission_survey_end(adm);
+    }
+    assert_int_equal(gate_counts(g, WEB).reclaimed, 2);
+    core_complete(adm, &opens, OUTCOME_AGED);
+    assert_int_equal(window_opening(window), 0);
+}
+
+/* A place among the opening is given back also when all slots are. */
+static void lost_slots_leave_nothing(void **state)
+{
+    struct gate *g = *state;
+    struct admission *adm = g->crew.workers[0];
+    struct attempt a = gate_attempt(g, BULK, WEB);
+    struct slot slot = {BULK, WEB, 0, SLOT_OPENING};
+
+    gate_adopt(g);
+    a.flags = ATTEMPT_SYN;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_ADMIT);
+    admission_survey_end(adm);
+    admission_survey_end(adm);
+    admission_confirmed(adm, &slot); /* one of them is seen once more, and then lost */
+    for (unsigned i = 0; i < 4; i++)
+        admission_survey_end(adm);
+    assert_int_equal(gate_used(g, WEB), 0);
+    assert_int_equal(gate_share_used(g, BULK), 0);
+    assert_int_equal(window_opening(&g->crew.shared->services[WEB].window), 0);
+}
+
 /* In cells of doubling ns, of the last whole pass. */
 static void ages_are_published(void **state)
 {
     struct gate *g = *state;
     const uint32_t *running = g->crew.workers[0]->services[WEB].running;
+    static const uint64_t held_ns[] = {0, 1023, 1024, 2047};
     struct admission *adm = g->crew.workers[0];
 
     gate_adopt(g);
     fill(g, BULK, WEB, 4);
-    admission_survey_slot(adm, BULK, WEB, 0);
-    admission_survey_slot(adm, BULK, WEB, 1023);
-    admission_survey_slot(adm, BULK, WEB, 1024);
-    admission_survey_slot(adm, BULK, WEB, 2047);
+    for (unsigned i = 0; i < 4; i++)
+        admission_survey_slot(adm, &(struct slot){BULK, WEB, 0, 0}, held_ns[i]);
     assert_int_equal(running[10], 0);
     admission_survey_end(adm);
     assert_int_equal(running[0], 1);
@@ -170,6 +253,9 @@ int main(void)
         OVERLOAD_TEST(lost_slots_go_to_their_own_tenant),
         OVERLOAD_TEST(busy_tenant_gets_its_lost_slots_later),
         OVERLOAD_TEST(all_of_a_tenants_slots_may_be_lost),
+        OVERLOAD_TEST(lost_slots_go_to_their_own_share),
+        OVERLOAD_TEST(lost_slots_are_opening_no_more),
+        OVERLOAD_TEST(lost_slots_leave_nothing),
         OVERLOAD_TEST(ages_are_published),
     };
 
