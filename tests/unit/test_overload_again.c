@@ -59,7 +59,7 @@ static void waiters_remember_what_they_are(void **state)
     g->services[WEB].wait = (struct policy_wait){.places = 4, .age_ns = CORE_S};
     gate_adopt(g);
     gate_fill(g, NORMAL, 1);
-    admission_refuse(g->crew.workers[0], &a, REASON_TABLE, g->now_ns);
+    admission_refuse(g->crew.workers[0], &a, REASON_CAPACITY, g->now_ns);
     assert_int_equal(gate_offer(g, 0, &a).verdict, VERDICT_WAIT);
     gate_done(g, NORMAL, 0);
     assert_true(gate_poll(g, 0, &r));
@@ -72,7 +72,7 @@ static void waiters_remember_what_they_are(void **state)
     g->now_ns += CORE_S;
     assert_true(gate_poll(g, 0, &r));
     assert_int_equal(r.decision.reason, REASON_CAPACITY);
-    assert_int_equal(gate_counts(g, WEB).refused_unique, 1);
+    assert_int_equal(gate_counts(g, WEB).refused_unique, 2);
     gate_done(g, BULK, 0);
     assert_int_equal(gate_offer(g, 0, &b).reason, REASON_CAPACITY); /* there is a slot now */
     assert_int_equal(gate_counts(g, WEB).attempts, 4);
@@ -82,7 +82,7 @@ static void waiters_remember_what_they_are(void **state)
     assert_int_equal(gate_offer(g, 0, &b).verdict, VERDICT_WAIT);
     g->now_ns += CORE_S;
     assert_true(gate_poll(g, 0, &r));
-    assert_int_equal(gate_counts(g, WEB).refused_unique, 1); /* the same work */
+    assert_int_equal(gate_counts(g, WEB).refused_unique, 2); /* the same work */
 }
 
 int main(void)

@@ -179,6 +179,7 @@ static void lost_slots_are_opening_no_more(void **state)
     struct admission *adm = g->crew.workers[0];
     struct slot confirmed = {BULK, WEB, 0, SLOT_OPENING}, opens = confirmed;
 
+    g->services[WEB].window = 64;
     gate_adopt(g);
     for (unsigned i = 0; i < 4; i++) {
         struct attempt a = gate_attempt(g, BULK, WEB);
@@ -208,6 +209,7 @@ static void lost_slots_leave_nothing(void **state)
     struct attempt a = gate_attempt(g, BULK, WEB);
     struct slot slot = {BULK, WEB, 0, SLOT_OPENING};
 
+    g->services[WEB].window = 64;
     gate_adopt(g);
     a.flags = ATTEMPT_SYN;
     for (unsigned i = 0; i < 2; i++)
