@@ -189,9 +189,9 @@ static double room(const struct shed_control *s, const struct shed_rules *rules)
 }
 
 /* Where nothing is reserved the queue may have what feed-forward sheds too much. */
-static double least_pi(const struct shed_rules *rules, const struct period *period)
+static bool fills_queue(const struct shed_rules *rules, const struct period *period)
 {
-    return rules->reserve_per_s > 0 || period->capacity == 0 ? 0 : -SHED_SLACK;
+    return rules->reserve_per_s == 0 && period->capacity > 0;
 }
 
 /* Moves x. `mu` is the capacity, or the offered rate where that is unknown. */
@@ -199,7 +199,8 @@ static void integrate(struct shed_control *s, const struct shed_rules *rules,
                       const struct shed_sample *sample, const struct period *period, double mu)
 {
     double d = (double)sample->head_age_ns / NS_PER_S, before = (double)s->head_age_ns / NS_PER_S;
-    double d_ref = rules->wait_age_s / 5;
+    bool fills = fills_queue(rules, period);
+    double d_ref = rules->wait_age_s / (fills ? 3 : 5);
     double e = clamp(d - d_ref, -d_ref, 5 * d_ref);
 
     s->stood_ns = d >= d_ref ? s->stood_ns + period->dt_ns : 0;
@@ -210,7 +211,7 @@ static void integrate(struct shed_control *s, const struct shed_rules *rules,
     s->pi += (SHED_STEP * e + SHED_GAIN * (d - before)) / period->dt_s;
     if (sample->head_age_ns == 0 && s->head_age_ns == 0 && s->pi > 0)
         s->pi -= s->pi * PI_DECAY;
-    s->pi = clamp(s->pi, least_pi(rules, period), room(s, rules) / mu);
+    s->pi = clamp(s->pi, fills ? -SHED_SLACK : 0, room(s, rules) / mu);
 }
 
 /* Takes `load` a second from the lowest class that has room, then from the next. */

@@ -20,7 +20,8 @@
  * What is shed at random leaves work that comes at random: at mu and no more, slots idle now and
  * then while others are refused. Where nothing is reserved, and there is a queue, x may therefore
  * fall to -SHED_SLACK while feed-forward sheds: B_c then holds -x mu more, and the queue stands at
- * d_ref. A reserve is room that shall be empty: there x stays at 0 or above.
+ * d_ref, which is wait_age / 3 there. A reserve is room that shall be empty: there x stays at 0 or
+ * above.
  *
  * The higher classes enter over 30 s so that a short burst of alerts spends the reserve R, which is
  * there for it, and the lower classes do not pay for every one.

@@ -47,9 +47,7 @@ def test_goodput_from_once_to_ten_times_the_capacity(make_lab):
         result = overload.measured(load, f"{times}x")
         probe = overload.measured(probe, f"probes at {times}x")
         assert probe["useful"] == probe["offered"] == SECONDS
-        # The aim is 0.93; measured are 0.92 to 0.99. Feed-forward lets in what the capacity is and no
-        # more, at random times, so that now and then a slot waits for work.
-        check_promises(result, 0.9)
+        check_promises(result, 0.93)
         check_bounds(lab)
         # What the first run touched is all it ever needs.
         memory = memory or overload.memory_kib(lab.daemon)
