@@ -237,7 +237,9 @@ void admission_adopt_connection(struct admission *adm, const struct slot *slot);
  * of its attempts left. */
 void admission_bill(struct admission *adm, uint32_t tenant, uint64_t now_ns);
 
-/* Has the service room for a further connection? For one that asks for its slot at once. */
+/* Has the service room for a further connection? For one that asks for its slot at once: it may
+ * have to wait for that, and is a connection only then. So those who wait count as well, also where
+ * they have their connection already: rather some too few than one too many. */
 bool admission_may_connect(const struct admission *adm, uint32_t service);
 
 /* What was seen of admitted work while it runs. Owner thread. */

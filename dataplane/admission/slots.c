@@ -122,7 +122,9 @@ void admission_adopt_flow(struct admission *adm, struct slot *slot)
 
 bool admission_may_connect(const struct admission *adm, uint32_t service)
 {
-    return window_used(&adm->shared->services[service].connections) <
+    const struct service_shared *shared = &adm->shared->services[service];
+
+    return window_used(&shared->connections) + window_used(&shared->waiting) <
            adm->services[service].rules.connections;
 }
 

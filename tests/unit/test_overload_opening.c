@@ -60,6 +60,26 @@ static void requests_with_their_syn_are_bounded(void **state)
     assert_int_equal(opening(g), OPENING);
 }
 
+/* Requests with their SYN that wait for a slot will be connections when they have it. */
+static void who_waits_counts_as_a_connection(void **state)
+{
+    struct gate *g = *state;
+    const struct admission *adm = g->crew.workers[0];
+
+    g->services[WEB].unit = UNIT_EXCHANGE;
+    g->services[WEB].window = 1;
+    g->services[WEB].connections = 3;
+    g->services[WEB].wait = (struct policy_wait){.places = 4, .age_ns = CORE_S};
+    gate_adopt(g);
+    gate_fill(g, NORMAL, 1);
+    admission_adopt_connection(g->crew.workers[0], &(struct slot){NORMAL, WEB, 0, 0});
+    assert_true(admission_may_connect(adm, WEB));
+    assert_int_equal(ask(g, ATTEMPT_WORK, ATTEMPT_SYN).verdict, VERDICT_WAIT);
+    assert_true(admission_may_connect(adm, WEB));
+    assert_int_equal(ask(g, ATTEMPT_WORK, ATTEMPT_SYN).verdict, VERDICT_WAIT);
+    assert_false(admission_may_connect(adm, WEB));
+}
+
 /* Its place comes back with its slot, confirmed or not, and only once. */
 static void a_slot_that_nobody_confirmed_gives_both_back(void **state)
 {
@@ -104,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OVERLOAD_TEST(requests_with_their_syn_are_bounded),
+        OVERLOAD_TEST(who_waits_counts_as_a_connection),
         OVERLOAD_TEST(a_slot_that_nobody_confirmed_gives_both_back),
         OVERLOAD_TEST(who_waits_is_let_in_when_another_has_confirmed),
     };
