@@ -157,7 +157,9 @@ static bool is_full(const struct admission_control *c, const struct policy_servi
 {
     const struct service_shared *shared = &c->shared->services[service->id];
 
-    return window_used(&shared->waiting) > 0 || window_used(&shared->window) >= service->window;
+    /* A window of none says nothing of what the service can do. */
+    return service->window > 0 &&
+           (window_used(&shared->waiting) > 0 || window_used(&shared->window) >= service->window);
 }
 
 static double ramp(struct service_control *s, const struct policy_service *service, uint64_t now_ns)

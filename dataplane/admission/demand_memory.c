@@ -210,9 +210,11 @@ void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns)
     for (unsigned i = 0; i < DEMAND_WAYS; i++) {
         uint64_t word = __atomic_load_n(&line->words[i], __ATOMIC_RELAXED);
 
-        /* Where another worker has put something else meanwhile, that stays. */
-        while (is_of(word, tag) && !__atomic_compare_exchange_n(&line->words[i], &word, 0, false,
-                                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        /* Where another worker has put something else meanwhile, that stays. So do pieces of work
+         * that are still unmet, of a client who has several: they are served, or expire. */
+        while (is_of(word, tag) && !(word & UNMET_MASK) &&
+               !__atomic_compare_exchange_n(&line->words[i], &word, 0, false, __ATOMIC_RELAXED,
+                                            __ATOMIC_RELAXED))
             ;
     }
 }

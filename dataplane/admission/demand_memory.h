@@ -60,7 +60,7 @@ bool demand_note_unmet(struct demand_memory *memory, uint64_t hash, bool again, 
 /* A piece of the work was admitted: true if it was unmet demand, which it is no more. */
 bool demand_met(struct demand_memory *memory, uint64_t hash);
 
-/* The work was served. */
+/* The work was served; and forgotten, unless pieces of that client's are still unmet. */
 void demand_forget(struct demand_memory *memory, uint64_t hash, uint64_t now_ns);
 
 #endif

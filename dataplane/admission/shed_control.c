@@ -107,19 +107,33 @@ static bool sheds(const struct shed_control *s)
     return engaged;
 }
 
-/* Completions a second while the window was full are what the service can do. */
-static void learn(struct shed_control *s, const struct shed_sample *sample,
-                  const struct period *period)
+/* The service completes what it is let have, and has slots free: perhaps it can do more. */
+static void try_more(struct shed_control *s, double dt_s)
+{
+    double most = s->done.per_s * SHED_LEARN_MORE;
+    double grown = s->learnt.per_s * (1 + SHED_LEARN_GROWTH * dt_s);
+
+    if (s->learnt.per_s < most)
+        s->learnt.per_s = grown < most ? grown : most;
+}
+
+/* Completions a second while the window was full are what the service can do. Where room is
+ * reserved a window that is not full says nothing. */
+static void learn(struct shed_control *s, const struct shed_rules *rules,
+                  const struct shed_sample *sample, const struct period *period)
 {
     uint64_t n = counted(sample->completed, s->completed);
 
     s->completed = sample->completed;
+    mean_add(&s->done, (double)n / period->dt_s, period->dt_s, SHED_DONE_S);
     if (sample->window_was_full) {
         mean_add(&s->learnt, (double)n / period->dt_s, period->dt_s, SHED_RATE_S);
         s->learnt_from += n;
         s->untested_ns = 0;
     } else if (sheds(s)) {
         s->untested_ns += period->dt_ns;
+        if (rules->reserve_per_s == 0)
+            try_more(s, period->dt_s);
     }
     if (s->untested_ns < SHED_LEARN_KEEP_NS)
         return;
@@ -151,7 +165,7 @@ static bool engages(const struct shed_class *c, double budget, bool stepped_up)
 static void feed_forward(struct shed_control *s, const struct shed_rules *rules,
                          const struct period *period)
 {
-    double higher = 0, spill = 0, more = s->pi < 0 ? -s->pi * period->capacity : 0;
+    double higher = 0, spill = 0;
 
     for (int c = 0; c < CLASS_MAX; c++)
         higher += s->classes[c].slow.per_s;
@@ -163,9 +177,9 @@ static void feed_forward(struct shed_control *s, const struct shed_rules *rules,
         budget = period->capacity - rules->reserve_per_s - higher - spill;
         budget = budget > 0 ? budget : 0;
         one->engaged = period->capacity > 0 && engages(one, budget, period->stepped_up[c]);
-        p = one->engaged ? 1 - (budget + more) / one->rate.per_s : 0;
-        s->p[c] = clamp(p, 0, rules->ceiling);
-        spill += p > rules->ceiling ? (p - rules->ceiling) * one->rate.per_s : 0;
+        p = one->engaged ? 1 - budget / one->rate.per_s : 0;
+        s->p[c] = p < rules->ceiling ? p : rules->ceiling;
+        spill += (p - s->p[c]) * one->rate.per_s;
     }
 }
 
@@ -175,6 +189,16 @@ static double total_rate(const struct shed_control *s)
 
     for (int c = 0; c < CLASS_MAX; c++)
         sum += s->classes[c].rate.per_s;
+    return sum;
+}
+
+/* The load shed now, per second. */
+static double shed_load(const struct shed_control *s)
+{
+    double sum = 0;
+
+    for (int c = 0; c < SHED_CLASS_MAX; c++)
+        sum += s->p[c] * s->classes[c].rate.per_s;
     return sum;
 }
 
@@ -202,6 +226,7 @@ static void integrate(struct shed_control *s, const struct shed_rules *rules,
     bool fills = fills_queue(rules, period);
     double d_ref = rules->wait_age_s / (fills ? 3 : 5);
     double e = clamp(d - d_ref, -d_ref, 5 * d_ref);
+    double least = fills ? -clamp(shed_load(s) / mu, 0, SHED_SLACK) : 0;
 
     s->stood_ns = d >= d_ref ? s->stood_ns + period->dt_ns : 0;
     if (!sheds(s) && s->stood_ns < SHED_STAND_NS) {
@@ -211,7 +236,7 @@ static void integrate(struct shed_control *s, const struct shed_rules *rules,
     s->pi += (SHED_STEP * e + SHED_GAIN * (d - before)) / period->dt_s;
     if (sample->head_age_ns == 0 && s->head_age_ns == 0 && s->pi > 0)
         s->pi -= s->pi * PI_DECAY;
-    s->pi = clamp(s->pi, fills ? -SHED_SLACK : 0, room(s, rules) / mu);
+    s->pi = clamp(s->pi, least, room(s, rules) / mu);
 }
 
 /* Takes `load` a second from the lowest class that has room, then from the next. */
@@ -228,14 +253,18 @@ static void take(struct shed_control *s, const struct shed_rules *rules, double 
     }
 }
 
-/* The load shed now, per second. */
-static double shed_load(const struct shed_control *s)
+/* Gives `load` a second back to the highest class that sheds, then to the next. */
+static void give(struct shed_control *s, double load)
 {
-    double sum = 0;
+    for (int c = SHED_CLASS_MAX - 1; c >= 0 && load > 0; c--) {
+        double rate = s->classes[c].rate.per_s;
+        double part = s->p[c] * rate;
 
-    for (int c = 0; c < SHED_CLASS_MAX; c++)
-        sum += s->p[c] * s->classes[c].rate.per_s;
-    return sum;
+        part = part < load ? part : load;
+        if (rate > 0)
+            s->p[c] -= part / rate;
+        load -= part;
+    }
 }
 
 static void decide(struct shed_control *s, const struct shed_rules *rules,
@@ -253,6 +282,7 @@ static void decide(struct shed_control *s, const struct shed_rules *rules,
     else
         s->pi = 0;
     take(s, rules, s->pi * mu);
+    give(s, -s->pi * mu);
 }
 
 static uint64_t next_period_ns(double per_s)
@@ -269,7 +299,7 @@ static void step(struct shed_control *s, const struct shed_rules *rules,
     bool known = capacity(s, rules) > 0;
 
     observe(s, sample, &period);
-    learn(s, sample, &period);
+    learn(s, rules, sample, &period);
     period.capacity = capacity(s, rules);
     period.forgot = known && period.capacity == 0;
     decide(s, rules, sample, &period);

@@ -19,9 +19,10 @@
  *
  * What is shed at random leaves work that comes at random: at mu and no more, slots idle now and
  * then while others are refused. Where nothing is reserved, and there is a queue, x may therefore
- * fall to -SHED_SLACK while feed-forward sheds: B_c then holds -x mu more, and the queue stands at
- * d_ref, which is wait_age / 3 there. A reserve is room that shall be empty: there x stays at 0 or
- * above.
+ * fall to -SHED_SLACK, but not below what feed-forward sheds: that load is given back to the
+ * highest class that sheds, then to the next, and d_ref is wait_age / 3, where the queue stands. So
+ * mu is no limit: a service that does more than it says gets up to half as much again. A reserve is
+ * room that shall be empty: there x stays at 0 or above.
  *
  * The higher classes enter over 30 s so that a short burst of alerts spends the reserve R, which is
  * there for it, and the lower classes do not pay for every one.
@@ -41,9 +42,12 @@
  *
  * An unknown mu is learnt: completions a second over periods in which the window stayed full. While
  * feed-forward keeps the window from filling nothing more is learnt, and a service that recovered
- * would be held to its worst for ever. So the figure is forgotten after SHED_LEARN_KEEP_NS of that:
- * the PI takes over what is shed (its x starts there), lowers it until the queue stands at d_ref,
- * and mu is learnt anew under the full window.
+ * would be held to its worst for ever. Where nothing is reserved, mu therefore grows by half a
+ * second while work is shed and the window is not full, up to a quarter above what is completed: at
+ * its capacity the service shows by a full window that it is. Where room is reserved an empty slot
+ * says nothing, and the figure is forgotten after SHED_LEARN_KEEP_NS of that: the PI takes over
+ * what is shed (its x starts there), lowers it until the queue stands at d_ref, and mu is learnt
+ * anew under the full window.
  */
 #ifndef SLUICE_ADMISSION_SHED_CONTROL_H
 #define SLUICE_ADMISSION_SHED_CONTROL_H
@@ -66,6 +70,9 @@
 #define SHED_LEARN_S       1.0 /* time under a full window before a learnt capacity is believed */
 #define SHED_LEARN_SAMPLE  32  /* completions, as well */
 #define SHED_LEARN_KEEP_NS 30000000000ull /* shedding without a full window: forgotten */
+#define SHED_LEARN_GROWTH  0.5            /* a second, while work is shed and slots are free, */
+#define SHED_LEARN_MORE    1.5            /* up to so much of what is completed */
+#define SHED_DONE_S        1.0            /* in that time */
 #define SHED_CLIENTS_FEW   32             /* distinct clients: fewer are shed by attempt */
 #define SHED_SLACK         0.5            /* of mu: what x may take back of what is shed */
 #define SHED_PERIOD_SAMPLE 32             /* attempts in a period, where its bounds allow */
@@ -105,6 +112,7 @@ struct shed_class {
 struct shed_control {
     struct shed_class classes[CLASS_MAX];
     struct shed_mean learnt; /* capacity */
+    struct shed_mean done;   /* completions */
     double p[CLASS_MAX];     /* shares shed now */
     double pi;               /* x */
     uint64_t stood_ns;       /* so long every sample had a head of d_ref or older */

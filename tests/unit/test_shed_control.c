@@ -349,6 +349,33 @@ static void capacity_is_learnt_under_a_full_window(void **state)
     assert_float_equal(s.out.capacity_per_s, 80, 1e-6);
 }
 
+/* A service that has recovered: slots are free while half is shed, so half as much again a second
+ * is asked for, until the window is full once more. */
+static void learnt_capacity_grows_while_slots_are_free(void **state)
+{
+    struct service s = service(0, 100, 0, 0);
+
+    (void)state;
+    s.rules.reserve_per_s = 0;
+    s.rules.wait_age_s = 0;
+    s.completed_per_s = 50;
+    s.sample.window_was_full = true;
+    run(&s, 12);
+    assert_float_equal(s.out.capacity_per_s, 50, 1e-6);
+    assert_float_equal(p(&s, CLASS_BULK), 0.5, 1e-6);
+    s.sample.window_was_full = false;
+    run(&s, 3);
+    assert_float_equal(s.out.capacity_per_s, 50 * 1.05 * 1.05 * 1.05, 1e-4);
+    run(&s, 30);
+    assert_float_equal(s.out.capacity_per_s, 50 * 1.5, 1e-4);
+    s.completed_per_s = 90;
+    run(&s, 60);
+    assert_int_equal(s.out.p[CLASS_BULK], 0);
+    s.sample.window_was_full = true;
+    run(&s, 200);
+    assert_float_equal(s.out.capacity_per_s, 90, 1);
+}
+
 /* After 30 s of shedding without a full window it is asked anew, from what is shed now. */
 static void learnt_capacity_is_forgotten_gently(void **state)
 {
@@ -430,6 +457,7 @@ int main(void)
         cmocka_unit_test(pi_spills_to_the_next_class),
         cmocka_unit_test(case_F01_reacts_to_noise),
         cmocka_unit_test(capacity_is_learnt_under_a_full_window),
+        cmocka_unit_test(learnt_capacity_grows_while_slots_are_free),
         cmocka_unit_test(learnt_capacity_is_forgotten_gently),
         cmocka_unit_test(few_clients_are_shed_by_attempt),
         cmocka_unit_test(the_period_holds_32_attempts),
