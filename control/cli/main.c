@@ -75,7 +75,7 @@ static bool join_words(char **words, int n, char *request)
 
         if (length == 0 || strpbrk(words[i], " \t\r\n")) {
             fprintf(stderr, "sluicectl: '%s': %s\n", words[i],
-                    strchr(words[i], '=') ? "write KEY=VALUE without blanks"
+                    strchr(words[i], '=') ? "write KEY=VALUE without blanks, such as admit=10%/60s"
                                           : "words must not be empty or hold blanks");
             return false;
         }
