@@ -50,17 +50,12 @@ static inline uint64_t histogram_upper_ns(uint32_t index)
            << (octave - HISTOGRAM_STEP_BITS);
 }
 
-/* Counts one time, by its histogram_index(). The histogram's one writer, as the next. */
-static inline void histogram_bump(struct histogram *h, uint32_t index)
-{
-    uint64_t *cell = &h->cells[index];
-
-    __atomic_store_n(cell, __atomic_load_n(cell, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-}
-
+/* Counts one time. The histogram's one writer. */
 static inline void histogram_add(struct histogram *h, uint64_t ns)
 {
-    histogram_bump(h, histogram_index(ns));
+    uint64_t *cell = &h->cells[histogram_index(ns)];
+
+    __atomic_store_n(cell, __atomic_load_n(cell, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
 /* dst += src; `src` may be a worker's that goes on counting. */

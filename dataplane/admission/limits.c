@@ -250,7 +250,8 @@ static void adopt_tenant(struct admission *adm, const struct policy_tenant *tena
     t->class = (uint8_t)tenant->class;
 }
 
-/* Spoofed SYNs may hold that many slots of unit `connection`, no more. */
+/* Spoofed SYNs may hold that many slots, no more; of a window without a limit, as many as they
+ * will. */
 static uint32_t opening_limit(uint32_t window)
 {
     uint32_t quarter = window / 4 > OPENING_MIN ? window / 4 : OPENING_MIN;

@@ -41,7 +41,7 @@ struct tenant_shared {
 struct service_shared {
     struct advice advice; /* from the control thread, once a period */
     struct breaker breaker;
-    struct window window; /* opening: unit connection, not confirmed by the client */
+    struct window window;                 /* opening: of a SYN whose client has not confirmed yet */
     struct window shares[SHARES_MAX + 1]; /* of the window; unused while the service names none */
     struct window waiting;                /* over all workers, */
     struct window places[SHARES_MAX + 1]; /* and of whose share */
