@@ -29,9 +29,10 @@ ROOMS = {
     "control/cli/": [],
     "bpf/": [POLICY, ADMISSION, PACKET],
     "tools/bench/": PLAIN + [WORKER],
-    "tools/load/": [],
+    "tools/scenario/": [POLICY, "control/config/"],
+    "tools/load/": ["tools/scenario/"],
     "tools/lab/": [],
-    "tools/sim/": [POLICY, ADMISSION, "control/config/"],
+    "tools/sim/": [POLICY, ADMISSION, "control/config/", "tools/scenario/"],
     "tests/": PLAIN + [WORKER, "control/", "tools/"],
 }
 
@@ -40,7 +41,7 @@ LIBRARIES = {
     r"rte_": [WORKER, "tests/", "tools/bench/"],
     r"numa\.h": [WORKER],
     r"bpf/(libbpf|bpf|btf)\.h": ["control/plane/", "tests/bpf/"],
-    r"libconfig\.h": ["control/config/"],
+    r"libconfig\.h": ["control/config/", "tools/scenario/"],
     r"jansson\.h": ["control/serve/", "control/cli/", "tests/", "tools/"],
 }
 
