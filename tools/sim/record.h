@@ -10,6 +10,8 @@
  * the first try. Effective latency takes late and unfinished work at its deadline and leaves
  * refused work out. Percentiles: value number round_half_even(p (n - 1)) of the sorted ones, as the
  * FaxRx model does.
+ *
+ * Where memory ends, `failed` is set and nothing more is kept.
  */
 #ifndef SLUICE_SIM_RECORD_H
 #define SLUICE_SIM_RECORD_H
@@ -47,7 +49,6 @@ struct record_row {
     double shed;         /* share of the lowest class in the gate, at the end of the interval */
     uint64_t waiting;    /* in the gate's queues, at the end */
     uint64_t queue;      /* in the queues of stages, at the end */
-    uint64_t queue_max;  /* during it */
     double age_s;        /* of the oldest of those, at the end */
     uint32_t instances;  /* at work, all stages */
     double p50_s, p99_s; /* of work answered in it; NAN: none */
@@ -63,13 +64,14 @@ struct record {
     uint32_t n_rows, room_rows;
     struct record_row *rows;
     struct record_row current;
-    double end_s;           /* when the run ended */
-    uint64_t queue_max;     /* of all stages together */
-    double wait_max_s;      /* longest wait in a stage's queue before service, */
-    double gate_wait_max_s; /* and in the gate's */
-    double drained_s; /* when the stages' queues were first empty after the last burst; NAN: not */
-    double last_burst_end_s;
-    bool failed; /* out of memory */
+    double end_s;            /* when the run ended */
+    uint64_t waiting, queue; /* now */
+    uint64_t waiting_max, queue_max;
+    double wait_max_s;       /* longest wait in a stage's queue before service, */
+    double gate_wait_max_s;  /* and in the gate's */
+    double last_burst_end_s; /* 0: there is no burst */
+    double drained_s;        /* when all queues were first empty after it; NAN: not, or no burst */
+    bool failed;
 };
 
 /* 0 or -ENOMEM. */
@@ -87,29 +89,32 @@ void record_executed(struct record *record, bool first);
 void record_restart(struct record *record);
 void record_gate_wait(struct record *record, double wait_s);
 void record_stage_wait(struct record *record, double wait_s);
-/* Pieces in the queues of stages, after every change. */
-void record_queue(struct record *record, double t_s, uint64_t queue);
+/* Pieces in the gate's queues and in those of all stages, after every change of either. */
+void record_queues(struct record *record, double t_s, uint64_t waiting, uint64_t queue);
 
 struct record_ending {
     uint32_t kind;
     enum record_end end;
-    double latency_s;  /* END_USEFUL, END_LATE: from the try */
+    double latency_s;  /* from the try, to its reply or (END_UNFINISHED) until it was given up */
     double first_s;    /* the same from the first try */
-    double deadline_s; /* of its kind; 0: none, then late and unfinished are as they were */
+    double deadline_s; /* of its kind; 0: none, then latency_s stands for it */
 };
 void record_end(struct record *record, const struct record_ending *ending);
 
-/* Levels at the end of an interval; the engine calls it every interval_s. */
+/*
+ * Levels at the end of an interval, which the engine calls every interval_s, and once more at the
+ * end, before record_finish(), if that is later than the last or something happened since.
+ */
 struct record_levels {
     double shed, age_s;
-    uint64_t waiting, queue;
     uint32_t instances;
 };
 void record_interval(struct record *record, double t_s, const struct record_levels *levels);
-/* The run is over; sorts. */
 void record_finish(struct record *record, double t_s);
 
-double record_percentile(struct record_values *values, double p); /* NAN: no values */
+/* Sorts. NAN: no values. */
+double record_percentile(struct record_values *values, double p);
+double record_mean(struct record_values *values);
 
 /* A number of the summary by name (README.md lists them); false: no such name. */
 bool record_metric(struct record *record, const char *name, double *value);
