@@ -78,8 +78,8 @@ struct record {
 int record_init(struct record *record, const struct scenario *scenario);
 void record_free(struct record *record);
 
-/* All at time t_s, which never goes back. */
-void record_offered(struct record *record, double t_s);
+/* In order of time: t_s never goes back. */
+void record_offered(struct record *record);
 void record_attempt(struct record *record);
 void record_admitted(struct record *record);
 void record_refused(struct record *record, enum reason reason);
@@ -116,7 +116,12 @@ void record_finish(struct record *record, double t_s);
 double record_percentile(struct record_values *values, double p);
 double record_mean(struct record_values *values);
 
-/* A number of the summary by name (README.md lists them); false: no such name. */
+/* A number of the summary by name (README.md lists them); false: no such name. NAN: no value. */
 bool record_metric(struct record *record, const char *name, double *value);
+/* Whether it counts something, and is whole. */
+bool record_metric_counts(const char *name);
+
+/* All names but those of single kinds and of percentiles other than the usual; NULL ends them. */
+extern const char *const record_metrics[];
 
 #endif
