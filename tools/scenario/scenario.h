@@ -51,7 +51,7 @@ enum arrival_shape {
     ARRIVE_STEP,  /* rate x factor from from_s for for_s */
     ARRIVE_DECAY, /* rate + (factor - 1) x rate x e^(-decay t / width), t since the spike began, for
                      width_s, again every `every_s` */
-    ARRIVE_ON_OFF, /* rate x factor for on_s, then rate for off_s, and so on, from from_s */
+    ARRIVE_ON_OFF, /* rate x factor for on_s, then rate x rest for off_s, and so on, from from_s */
     ARRIVE_TRACE,  /* at the times listed */
     ARRIVE_CLOSED, /* `clients`, each sends its next when the last has ended and `think` is over */
 };
@@ -60,13 +60,13 @@ struct scenario_arrivals {
     const char *tenant;  /* of the gate; "default" */
     const char *service; /* of the gate; "": its first */
     enum arrival_shape shape;
-    bool poisson; /* else evenly spaced: the next comes 1 / (rate now) later */
+    bool poisson; /* else evenly spaced, the first at the start: 1 / rate apart */
     bool blocks;  /* a producer: who finds no place waits, and the next come later by as much */
     double rate_per_s, factor;
     double from_s, for_s;
     double decay, width_s, every_s;
-    double on_s, off_s;
-    double start_s, stop_s; /* none before and after; 0 and the duration */
+    double on_s, off_s, rest;
+    double start_s, stop_s; /* none before, nor at the latter and after; 0 and the duration */
     uint64_t count;         /* so many in all; 0: no limit */
     uint32_t clients;       /* ARRIVE_CLOSED */
     struct draw think;
@@ -141,9 +141,7 @@ struct scenario_event {
     double at_s;
     enum event_kind {
         EVENT_LOSE /* `count` instances, for good or for_s */,
-        EVENT_SLOW /* times x
-factor from now on, for for_s */
-        ,
+        EVENT_SLOW /* times x factor from now on, for for_s */,
         EVENT_STOP /* nothing ends for for_s */
     } kind;
     uint32_t stage;
