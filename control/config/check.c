@@ -5,7 +5,7 @@
 
 #include "control/config/address_text.h"
 #include "control/config/limits.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 
 static const char *path_of(struct reader *r, const struct scan_node *node, char path[SCAN_PATH_MAX])
 {
@@ -45,37 +45,37 @@ static void check_names(struct reader *r, struct named *names, uint32_t n)
 
 static void check_tenant_names(struct reader *r)
 {
-    const struct policy_spec *spec = &r->settings->policy;
+    const struct policy_spec *spec = &settings_of(r)->policy;
     struct named *names = reader_alloc(r, spec->n_tenants, sizeof(*names));
     uint32_t n = 0;
 
     for (uint32_t i = 0; names && i < spec->n_tenants; i++)
-        if (r->places.tenant_names[i])
-            names[n++] = (struct named){spec->tenants[i].name, r->places.tenant_names[i]};
+        if (places_of(r)->tenant_names[i])
+            names[n++] = (struct named){spec->tenants[i].name, places_of(r)->tenant_names[i]};
     check_names(r, names, n);
 }
 
 static void check_service_names(struct reader *r)
 {
-    const struct policy_spec *spec = &r->settings->policy;
+    const struct policy_spec *spec = &settings_of(r)->policy;
     struct named *names = reader_alloc(r, spec->n_services, sizeof(*names));
     uint32_t n = 0;
 
     for (uint32_t i = 0; names && i < spec->n_services; i++)
-        if (r->places.service_names[i])
-            names[n++] = (struct named){spec->services[i].name, r->places.service_names[i]};
+        if (places_of(r)->service_names[i])
+            names[n++] = (struct named){spec->services[i].name, places_of(r)->service_names[i]};
     check_names(r, names, n);
 }
 
 static void check_gate_names(struct reader *r)
 {
-    const struct dataplane_settings *dataplane = &r->settings->dataplane;
+    const struct dataplane_settings *dataplane = &settings_of(r)->dataplane;
     struct named names[DATAPLANE_GATES_MAX];
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < dataplane->n_gates; i++)
         if (*dataplane->gates[i].name)
-            names[n++] = (struct named){dataplane->gates[i].name, r->places.gates[i]};
+            names[n++] = (struct named){dataplane->gates[i].name, places_of(r)->gates[i]};
     check_names(r, names, n);
 }
 
@@ -89,8 +89,8 @@ static uint32_t find_tenant(const struct policy_spec *spec, const char *name)
 
 static void check_default_tenant(struct reader *r)
 {
-    struct policy_spec *spec = &r->settings->policy;
-    const struct scan_node *tenants = r->places.tenants;
+    struct policy_spec *spec = &settings_of(r)->policy;
+    const struct scan_node *tenants = places_of(r)->tenants;
     char path[SCAN_PATH_MAX];
 
     if (!tenants)
@@ -103,13 +103,13 @@ static void check_default_tenant(struct reader *r)
 
 static void check_service_tenants(struct reader *r)
 {
-    struct policy_spec *spec = &r->settings->policy;
+    struct policy_spec *spec = &settings_of(r)->policy;
 
     for (uint32_t i = 0; i < spec->n_services; i++) {
-        const config_setting_t *setting = r->places.service_tenants[i];
+        const config_setting_t *setting = places_of(r)->service_tenants[i];
         char quoted[LIMITS_QUOTED_MAX];
 
-        if (!setting || !r->places.tenants)
+        if (!setting || !places_of(r)->tenants)
             continue;
         spec->services[i].tenant = find_tenant(spec, config_setting_get_string(setting));
         if (spec->services[i].tenant == POLICY_NONE)
@@ -122,7 +122,7 @@ static void check_service_tenants(struct reader *r)
 static void check_shares_of(struct reader *r, const config_setting_t *setting,
                             struct policy_service *service)
 {
-    const struct policy_spec *spec = &r->settings->policy;
+    const struct policy_spec *spec = &settings_of(r)->policy;
     char quoted[LIMITS_QUOTED_MAX];
 
     for (uint32_t i = 0; i < service->n_shares; i++) {
@@ -142,21 +142,22 @@ static void check_shares_of(struct reader *r, const config_setting_t *setting,
 
 static void check_shares(struct reader *r)
 {
-    struct policy_spec *spec = &r->settings->policy;
+    struct policy_spec *spec = &settings_of(r)->policy;
 
-    for (uint32_t i = 0; i < spec->n_services && r->places.tenants; i++)
-        if (r->places.service_shares[i])
-            check_shares_of(r, r->places.service_shares[i], &spec->services[i]);
+    for (uint32_t i = 0; i < spec->n_services && places_of(r)->tenants; i++)
+        if (places_of(r)->service_shares[i])
+            check_shares_of(r, places_of(r)->service_shares[i], &spec->services[i]);
 }
 
 /* Room for twice what the file asks for, so that a service can be given more while it runs. */
 static void check_places(struct reader *r)
 {
-    uint64_t places = limits_waiting_places(&r->settings->policy);
+    uint64_t places = limits_waiting_places(&settings_of(r)->policy);
     char path[SCAN_PATH_MAX];
 
     if (places > DATAPLANE_WAITING_MAX)
-        report_error(r->report, r->places.services->line, path_of(r, r->places.services, path),
+        report_error(r->report, places_of(r)->services->line,
+                     path_of(r, places_of(r)->services, path),
                      "%" PRIu64 " waiting places in all, at most %u are possible", places,
                      DATAPLANE_WAITING_MAX);
     places *= 2;
@@ -164,7 +165,7 @@ static void check_places(struct reader *r)
         places = DATAPLANE_WAITING_MIN;
     if (places > DATAPLANE_WAITING_MAX)
         places = DATAPLANE_WAITING_MAX;
-    r->settings->dataplane.waiting_max = (uint32_t)places;
+    settings_of(r)->dataplane.waiting_max = (uint32_t)places;
 }
 
 /* A device by its name, the part before its arguments: EAL takes each name once. */
@@ -189,12 +190,12 @@ static void check_port(struct reader *r, uint32_t gate, const char *side,
 
         device->text = port->devices[i];
         device->length = strcspn(device->text, ",");
-        path_of(r, r->places.gates[gate], path);
+        path_of(r, places_of(r)->gates[gate], path);
         snprintf(device->where, sizeof(device->where), "%.32s.%s", path, side);
         while (j < *n_seen && !same_device(device, &seen[j]))
             j++;
         if (j < *n_seen)
-            report_error(r->report, r->places.gates[gate]->line, device->where,
+            report_error(r->report, places_of(r)->gates[gate]->line, device->where,
                          "device %.*s is in %s already", (int)device->length, device->text,
                          seen[j].where);
         ++*n_seen;
@@ -203,7 +204,7 @@ static void check_port(struct reader *r, uint32_t gate, const char *side,
 
 static void check_devices(struct reader *r)
 {
-    const struct dataplane_settings *dataplane = &r->settings->dataplane;
+    const struct dataplane_settings *dataplane = &settings_of(r)->dataplane;
     struct device *seen =
         reader_alloc(r, 2 * (size_t)DATAPLANE_GATES_MAX * DATAPLANE_DEVICES_MAX, sizeof(*seen));
     uint32_t n_seen = 0;
@@ -231,14 +232,14 @@ static int by_network(const void *a, const void *b)
 
 static void check_prefixes(struct reader *r)
 {
-    const struct policy_spec *spec = &r->settings->policy;
+    const struct policy_spec *spec = &settings_of(r)->policy;
     struct placed_prefix *sorted = reader_alloc(r, spec->n_prefixes, sizeof(*sorted));
     char path[SCAN_PATH_MAX], other[SCAN_PATH_MAX], text[ADDRESS_TEXT_MAX];
 
     if (!sorted || !spec->n_prefixes)
         return;
     for (uint32_t i = 0; i < spec->n_prefixes; i++)
-        sorted[i] = (struct placed_prefix){&spec->prefixes[i], r->places.prefixes[i]};
+        sorted[i] = (struct placed_prefix){&spec->prefixes[i], places_of(r)->prefixes[i]};
     qsort(sorted, spec->n_prefixes, sizeof(*sorted), by_network);
     for (uint32_t i = 1; i < spec->n_prefixes; i++) {
         const struct placed_prefix *first = &sorted[i - 1], *second = &sorted[i];

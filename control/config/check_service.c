@@ -2,7 +2,7 @@
 /* What does not fit together within one service: what cannot be is an error, what can have no
  * effect a warning. */
 #include "control/config/limits.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 
 static const config_setting_t *member(const config_setting_t *group, const char *name)
 {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control/config/limits.h"
+#include "control/config/settings_reader.h"
 
 #define LISTED_MAX    160 /* bytes of what is there, in a message */
 #define INTERFACE_MAX 15
@@ -44,19 +45,19 @@ missing(struct reader *r, const config_setting_t *setting, const char *format, .
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (!r->host->required) {
+    if (!settings_reader(r)->host->required) {
         warn(r, setting, "%s", text);
         return;
     }
     refuse(r, setting, "", "%s", text);
-    r->n_missing++;
+    settings_reader(r)->n_missing++;
 }
 
-static FILE *open_file(const struct reader *r, const char *path)
+static FILE *open_file(struct reader *r, const char *path)
 {
     char whole[PATH_MAX];
 
-    snprintf(whole, sizeof(whole), "%s%s", r->host->root, path);
+    snprintf(whole, sizeof(whole), "%s%s", settings_reader(r)->host->root, path);
     return fopen(whole, "re");
 }
 
@@ -94,7 +95,7 @@ static bool is_listed(const char *list, uint32_t cpu)
 void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t cpu,
                     const char *default_of)
 {
-    FILE *file = r->host ? open_file(r, "/sys/devices/system/cpu/online") : NULL;
+    FILE *file = settings_reader(r)->host ? open_file(r, "/sys/devices/system/cpu/online") : NULL;
     char online[LISTED_MAX] = "";
 
     if (!file)
@@ -107,7 +108,7 @@ void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t 
     if (!is_listed(online, cpu))
         missing(r, setting, "there is no CPU %u here%s%s (online: %s)", cpu,
                 *default_of ? ", the default of " : "", default_of, online);
-    else if (!r->host->may_run_on(cpu))
+    else if (!settings_reader(r)->host->may_run_on(cpu))
         missing(r, setting,
                 "CPU %u%s%s is not for this process (its cpuset; taskset -cp $$ shows it)", cpu,
                 *default_of ? ", the default of " : "", default_of);
@@ -116,7 +117,7 @@ void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t 
 /* -- devices -- */
 
 /* Those of the network namespace this process is in; /sys may show another one's. */
-static bool find_interface(const struct reader *r, const char *wanted, char there[LISTED_MAX])
+static bool find_interface(struct reader *r, const char *wanted, char there[LISTED_MAX])
 {
     FILE *file = open_file(r, "/proc/net/dev");
     char line[512], name[INTERFACE_MAX + 1];
@@ -164,13 +165,13 @@ static bool pci_name(const char *device, char name[32])
 }
 
 /* PCI devices of class 02: network controllers. */
-static void list_network_cards(const struct reader *r, char there[LISTED_MAX])
+static void list_network_cards(struct reader *r, char there[LISTED_MAX])
 {
     struct dirent **entries;
     char path[PATH_MAX];
     int n;
 
-    snprintf(path, sizeof(path), "%s/sys/bus/pci/devices", r->host->root);
+    snprintf(path, sizeof(path), "%s/sys/bus/pci/devices", settings_reader(r)->host->root);
     n = scandir(path, &entries, NULL, alphasort);
     for (int i = 0; i < n; i++) {
         char class[16] = "";
@@ -192,7 +193,7 @@ static void check_pci(struct reader *r, const config_setting_t *setting, const c
 {
     char path[PATH_MAX], there[LISTED_MAX] = "";
 
-    snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s", r->host->root, name);
+    snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s", settings_reader(r)->host->root, name);
     if (access(path, F_OK) == 0)
         return;
     list_network_cards(r, there);
@@ -204,7 +205,7 @@ void host_check_device(struct reader *r, const config_setting_t *setting, const 
 {
     char name[32];
 
-    if (!r->host)
+    if (!settings_reader(r)->host)
         return;
     if (!strncmp(device, "net_af_packet", strlen("net_af_packet")) ||
         !strncmp(device, "net_af_xdp", strlen("net_af_xdp")))

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "control/config/address_text.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 
 /* Address and port range pairs of all services: what the policy holds an entry for, each. */
 #define PAIRS_MAX 1048576u
@@ -15,9 +15,9 @@ struct claim {
     uint32_t service;
 };
 
-static const struct policy_service *owner(const struct reader *r, const struct claim *claim)
+static const struct policy_service *owner(struct reader *r, const struct claim *claim)
 {
-    return &r->settings->policy.services[claim->service];
+    return &settings_of(r)->policy.services[claim->service];
 }
 
 static int by_address(const void *a, const void *b, void *reader)
@@ -41,8 +41,8 @@ static void report_overlap(struct reader *r, const struct claim *earlier, const 
                            uint16_t port)
 {
     const struct policy_service *first = owner(r, earlier), *second = owner(r, later);
-    const struct scan_node *first_ports = r->places.service_ports[first->id];
-    const struct scan_node *second_ports = r->places.service_ports[second->id];
+    const struct scan_node *first_ports = places_of(r)->service_ports[first->id];
+    const struct scan_node *second_ports = places_of(r)->service_ports[second->id];
     char address[ADDRESS_TEXT_MAX], path[SCAN_PATH_MAX];
 
     scan_path(r->scan, second_ports, path);
@@ -117,7 +117,7 @@ static void check_run(struct reader *r, const struct claim *run, size_t n)
 
 static void check_claims(struct reader *r, size_t n)
 {
-    const struct policy_spec *spec = &r->settings->policy;
+    const struct policy_spec *spec = &settings_of(r)->policy;
     struct claim *claims = reader_alloc(r, n, sizeof(*claims));
     size_t end;
 
@@ -137,7 +137,7 @@ static void check_claims(struct reader *r, size_t n)
 
 void check_overlaps(struct reader *r)
 {
-    const struct policy_spec *spec = &r->settings->policy;
+    const struct policy_spec *spec = &settings_of(r)->policy;
     size_t n_claims = 0, n_pairs = 0;
     char path[SCAN_PATH_MAX];
 
@@ -146,8 +146,8 @@ void check_overlaps(struct reader *r)
         n_pairs += (size_t)spec->services[i].n_addresses * spec->services[i].n_ports;
     }
     if (n_pairs > PAIRS_MAX)
-        report_error(r->report, r->places.services->line,
-                     scan_path(r->scan, r->places.services, path),
+        report_error(r->report, places_of(r)->services->line,
+                     scan_path(r->scan, places_of(r)->services, path),
                      "%zu pairs of address and port range in all, at most %u are possible", n_pairs,
                      PAIRS_MAX);
     else if (n_claims)

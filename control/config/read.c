@@ -5,7 +5,7 @@
 
 #include "control/config/host.h"
 #include "control/config/limits.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 
 #define MS_NS           1000000ull
 #define CPU_MAX         1023
@@ -133,7 +133,7 @@ static void read_eal(struct reader *r, const config_setting_t *setting, void *ta
         {"idle", read_idle, false},     {"clock", read_clock, false},
         {"extra", read_extra, false},
     };
-    struct eal_settings *eal = &r->settings->dataplane.eal;
+    struct eal_settings *eal = &settings_of(r)->dataplane.eal;
 
     (void)target;
     READ_GROUP(r, setting, keys, eal);
@@ -168,7 +168,7 @@ static void read_control(struct reader *r, const config_setting_t *setting, void
                                       {"period", read_period, false}};
 
     (void)target;
-    READ_GROUP(r, setting, keys, &r->settings->control);
+    READ_GROUP(r, setting, keys, &settings_of(r)->control);
 }
 
 /* Flow timeouts count milliseconds. */
@@ -188,7 +188,7 @@ static void read_flows_max(struct reader *r, const config_setting_t *setting, vo
 
     (void)target;
     if (read_integer(r, setting, FLOWS_MIN, FLOW_MAX, &value))
-        r->settings->dataplane.flows_max = (uint32_t)value;
+        settings_of(r)->dataplane.flows_max = (uint32_t)value;
 }
 
 static void read_embryonic(struct reader *r, const config_setting_t *setting, void *target)
@@ -231,7 +231,7 @@ static void read_flows(struct reader *r, const config_setting_t *setting, void *
     };
 
     (void)target;
-    READ_GROUP(r, setting, keys, &r->settings->dataplane.timeouts);
+    READ_GROUP(r, setting, keys, &settings_of(r)->dataplane.timeouts);
 }
 
 static void read_gate_name(struct reader *r, const config_setting_t *setting, void *target)
@@ -241,7 +241,7 @@ static void read_gate_name(struct reader *r, const config_setting_t *setting, vo
 
     if (!read_name(r, setting, name))
         return;
-    gate->name = arena_copy(r->settings->arena, name);
+    gate->name = arena_copy(r->arena, name);
     r->out_of_memory |= !gate->name;
 }
 
@@ -300,14 +300,14 @@ static void read_gates(struct reader *r, const config_setting_t *setting, void *
     (void)target;
     for (int i = 0; i < n; i++) {
         const config_setting_t *group = config_setting_get_elem(setting, (unsigned)i);
-        struct gate_settings *gate = &r->settings->dataplane.gates[i];
+        struct gate_settings *gate = &settings_of(r)->dataplane.gates[i];
 
         gate->name = "";
         gate->control = (struct quota_rate){.amount = CONTROL_DEFAULT, .period_s = 1};
         gate->control.burst = limits_default_burst(&gate->control, CONTROL_BURST);
-        r->places.gates[i] = node_of(group);
+        places_of(r)->gates[i] = node_of(group);
         READ_GROUP(r, group, keys, gate);
-        r->settings->dataplane.n_gates++;
+        settings_of(r)->dataplane.n_gates++;
     }
 }
 
@@ -335,6 +335,19 @@ static void set_defaults(struct settings *settings)
     settings->control.period_ns = 50 * MS_NS;
 }
 
+void read_gate_group(struct reader *r, const config_setting_t *group)
+{
+    static const struct key keys[] = {
+        {"control", read_control, false},
+        {"flows", read_flows, false},
+        {"tenants", read_tenants, true},
+        {"services", read_services, true},
+    };
+
+    set_defaults(settings_of(r));
+    READ_GROUP(r, group, keys, NULL);
+}
+
 void read_root(struct reader *r, const config_setting_t *root)
 {
     static const struct key keys[] = {
@@ -343,8 +356,8 @@ void read_root(struct reader *r, const config_setting_t *root)
         {"tenants", read_tenants, true}, {"services", read_services, false},
     };
 
-    set_defaults(r->settings);
+    set_defaults(settings_of(r));
     READ_GROUP(r, root, keys, NULL);
     if (!config_setting_get_member(root, "eal"))
-        check_default_cpus(r, root, &r->settings->dataplane.eal);
+        check_default_cpus(r, root, &settings_of(r)->dataplane.eal);
 }

@@ -2,7 +2,7 @@
 /* What becomes of the work beyond a service's capacity: the groups of one service. */
 #include "control/config/address_text.h"
 #include "control/config/limits.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 #include "dataplane/policy/prefix.h"
 
 #define MS_NS            1000000ull
@@ -280,7 +280,7 @@ void read_shares(struct reader *r, const config_setting_t *setting, void *target
         if (share->ceiling < share->guaranteed)
             refuse(r, group, "", "the ceiling is below what is guaranteed");
     }
-    r->places.service_shares[service->id] = setting;
+    places_of(r)->service_shares[service->id] = setting;
 }
 
 void settle_overload(const config_setting_t *group, struct policy_service *service)

@@ -2,7 +2,7 @@
 /* The section about what is protected: services. */
 #include "control/config/address_text.h"
 #include "control/config/limits.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 
 #define ADDRESSES_MAX       1024 /* of one service */
 #define PORTS_MAX           1024
@@ -13,7 +13,7 @@ static void read_service_name(struct reader *r, const config_setting_t *setting,
     struct policy_service *service = target;
 
     if (read_name(r, setting, service->name))
-        r->places.service_names[service->id] = node_of(setting);
+        places_of(r)->service_names[service->id] = node_of(setting);
 }
 
 static void read_addresses(struct reader *r, const config_setting_t *setting, void *target)
@@ -98,7 +98,7 @@ static void read_ports(struct reader *r, const config_setting_t *setting, void *
     struct policy_service *service = target;
     int n = read_elements(r, setting, true, 1, PORTS_MAX);
 
-    r->places.service_ports[service->id] = node_of(setting);
+    places_of(r)->service_ports[service->id] = node_of(setting);
     if (n > 0)
         service->ports = reader_alloc(r, (size_t)n, sizeof(*service->ports));
     for (int i = 0; i < n && service->ports; i++)
@@ -113,7 +113,7 @@ static void note_tenant(struct reader *r, const config_setting_t *setting, void 
     struct policy_service *service = target;
 
     if (read_string(r, setting, "the name of a tenant"))
-        r->places.service_tenants[service->id] = setting;
+        places_of(r)->service_tenants[service->id] = setting;
 }
 
 /* What depends on the protocol waits until the group is read. */
@@ -246,8 +246,8 @@ static void read_service(struct reader *r, const config_setting_t *group,
 
 void read_services(struct reader *r, const config_setting_t *setting, void *target)
 {
-    struct policy_spec *spec = &r->settings->policy;
-    struct places *places = &r->places;
+    struct policy_spec *spec = &settings_of(r)->policy;
+    struct places *places = places_of(r);
     int n = read_elements(r, setting, false, 0, POLICY_SERVICES_MAX);
 
     (void)target;

@@ -5,7 +5,7 @@
 
 #include "control/config/address_text.h"
 #include "control/config/limits.h"
-#include "control/config/reader.h"
+#include "control/config/settings_reader.h"
 #include "dataplane/policy/prefix.h"
 
 /* Bursts depend on the period of their rate, so they wait until the group is read. */
@@ -111,13 +111,13 @@ static void read_tenant_name(struct reader *r, const config_setting_t *setting, 
     struct policy_tenant *tenant = target;
 
     if (read_name(r, setting, tenant->name))
-        r->places.tenant_names[tenant->id] = node_of(setting);
+        places_of(r)->tenant_names[tenant->id] = node_of(setting);
 }
 
 static void read_prefix(struct reader *r, const config_setting_t *setting, uint32_t tenant)
 {
     static const char range[] = "an IPv4 or IPv6 network such as 10.1.0.0/16 or 2001:db8::/32";
-    struct policy_spec *spec = &r->settings->policy;
+    struct policy_spec *spec = &settings_of(r)->policy;
     struct policy_prefix *prefix = &spec->prefixes[spec->n_prefixes];
     const char *text = read_string(r, setting, range);
     char quoted[LIMITS_QUOTED_MAX], masked[ADDRESS_TEXT_MAX];
@@ -134,7 +134,7 @@ static void read_prefix(struct reader *r, const config_setting_t *setting, uint3
     if (!address_equal(&network, &prefix->network))
         warn(r, setting, "%s has host bits, taken as %s", limits_quote(text, quoted),
              prefix_format(&prefix->network, prefix->bits, masked));
-    r->places.prefixes[spec->n_prefixes++] = node_of(setting);
+    places_of(r)->prefixes[spec->n_prefixes++] = node_of(setting);
 }
 
 static void read_prefixes(struct reader *r, const config_setting_t *setting, void *target)
@@ -165,7 +165,7 @@ static void read_tenant_window(struct reader *r, const config_setting_t *setting
 /* Room for every prefix of the file; false when there are too many or there is no memory. */
 static bool prepare_tenants(struct reader *r, const config_setting_t *setting, int n)
 {
-    struct policy_spec *spec = &r->settings->policy;
+    struct policy_spec *spec = &settings_of(r)->policy;
     size_t n_prefixes = 0;
 
     for (int i = 0; i < n; i++) {
@@ -184,8 +184,8 @@ static bool prepare_tenants(struct reader *r, const config_setting_t *setting, i
     }
     spec->tenants = reader_alloc(r, (size_t)n, sizeof(*spec->tenants));
     spec->prefixes = reader_alloc(r, n_prefixes, sizeof(*spec->prefixes));
-    r->places.tenant_names = reader_alloc(r, (size_t)n, sizeof(*r->places.tenant_names));
-    r->places.prefixes = reader_alloc(r, n_prefixes, sizeof(*r->places.prefixes));
+    places_of(r)->tenant_names = reader_alloc(r, (size_t)n, sizeof(*places_of(r)->tenant_names));
+    places_of(r)->prefixes = reader_alloc(r, n_prefixes, sizeof(*places_of(r)->prefixes));
     return !r->out_of_memory;
 }
 
@@ -196,13 +196,13 @@ void read_tenants(struct reader *r, const config_setting_t *setting, void *targe
         {"class", read_class, false},     {"window", read_tenant_window, false},
         {"quota", read_quota, false},
     };
-    struct policy_spec *spec = &r->settings->policy;
+    struct policy_spec *spec = &settings_of(r)->policy;
     int n = read_elements(r, setting, false, 1, POLICY_TENANTS_MAX);
 
     (void)target;
     if (n < 0 || !prepare_tenants(r, setting, n))
         return;
-    r->places.tenants = node_of(setting);
+    places_of(r)->tenants = node_of(setting);
     for (int i = 0; i < n; i++) {
         struct policy_tenant *tenant = &spec->tenants[i];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Private to control/config: reading settings, one value at a time. A reader never stops at a
- * mistake; it reports and goes on, and what could not be read keeps its default.
+ * Reading a document (document.h), one value at a time. A reader never stops at a mistake; it
+ * reports and goes on, and what could not be read keeps its default. Whoever reads a kind of
+ * document puts a `struct reader` first in a reader of its own.
  */
 #ifndef SLUICE_CONFIG_READER_H
 #define SLUICE_CONFIG_READER_H
@@ -18,25 +19,10 @@
 
 #define READER_KEYS_MAX 32 /* known keys of one group */
 
-/* Where things stand in the file, for the checks that compare them; by index of the thing. */
-struct places {
-    const struct scan_node *gates[DATAPLANE_GATES_MAX];
-    const struct scan_node *tenants, *services; /* the lists */
-    const struct scan_node **tenant_names;
-    const struct scan_node **prefixes;
-    const struct scan_node **service_names;
-    const struct scan_node **service_ports;
-    const config_setting_t **service_tenants; /* NULL: none given */
-    const config_setting_t **service_shares;
-};
-
 struct reader {
     const struct scan *scan;
     struct report *report;
-    struct settings *settings;
-    const struct config_host *host; /* NULL: the machine is not looked at */
-    struct places places;
-    uint64_t n_missing; /* errors that say what this machine does not have */
+    struct config_arena *arena; /* what is read is kept here */
     bool out_of_memory;
 };
 
@@ -98,30 +84,8 @@ int read_elements(struct reader *r, const config_setting_t *setting, bool array,
 
 void *reader_alloc(struct reader *r, size_t n, size_t size);
 
-/* The sections of the file. */
-void read_root(struct reader *r, const config_setting_t *root);
-void read_tenants(struct reader *r, const config_setting_t *setting, void *target);
-void read_services(struct reader *r, const config_setting_t *setting, void *target);
-/* The groups of a service that say what becomes of work beyond its capacity; the target is the
- * struct policy_service. */
-void read_wait(struct reader *r, const config_setting_t *setting, void *target);
-void read_reserve(struct reader *r, const config_setting_t *setting, void *target);
-void read_shed(struct reader *r, const config_setting_t *setting, void *target);
-void read_breaker(struct reader *r, const config_setting_t *setting, void *target);
-void read_probes(struct reader *r, const config_setting_t *setting, void *target);
-void read_slo(struct reader *r, const config_setting_t *setting, void *target);
-void read_shares(struct reader *r, const config_setting_t *setting, void *target);
-/* What the group of a service leaves out and other parts of it decide. */
-void settle_overload(const config_setting_t *group, struct policy_service *service);
-
-/* The setting OUTER or OUTER.INNER of a service (`inner` may be NULL), or NULL: not given. */
-const config_setting_t *service_member(const config_setting_t *group, const char *outer,
-                                       const char *inner);
-/* What does not fit together within one service. */
-void check_service(struct reader *r, const config_setting_t *group,
-                   const struct policy_service *service);
-/* What only shows when everything is read: names, prefixes, devices and services that collide. */
-void check_all(struct reader *r);
-void check_overlaps(struct reader *r);
+/* The daemon's settings from a group of another kind of document: it holds `tenants` and `services`
+ * and may hold `control` and `flows`. NULL: out of memory. What is wrong is in the report. */
+struct settings *config_read_gate(const struct reader *reader, const config_setting_t *group);
 
 #endif

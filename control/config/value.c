@@ -14,7 +14,7 @@ const struct scan_node *node_of(const config_setting_t *setting)
 
 void *reader_alloc(struct reader *r, size_t n, size_t size)
 {
-    void *memory = arena_alloc(r->settings->arena, n, size);
+    void *memory = arena_alloc(r->arena, n, size);
 
     if (!memory)
         r->out_of_memory = true;
@@ -154,7 +154,7 @@ bool read_kept_string(struct reader *r, const config_setting_t *setting, size_t 
                               : "holds control characters");
         return false;
     }
-    *value = arena_copy(r->settings->arena, text);
+    *value = arena_copy(r->arena, text);
     r->out_of_memory |= !*value;
     return *value != NULL;
 }
