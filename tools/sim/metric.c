@@ -61,14 +61,18 @@ const char *const record_metrics[] = {"offered",
                                       "eff_p50_s",
                                       "eff_p95_s",
                                       "eff_p99_s",
+                                      "eff_max_s",
+                                      "first_mean_s",
                                       "first_p50_s",
                                       "first_p95_s",
                                       "first_p99_s",
+                                      "first_max_s",
                                       "max_waiting",
                                       "max_queue",
                                       "max_wait_s",
                                       "max_shed",
                                       "drain_s",
+                                      "duration_s",
                                       "end_s",
                                       NULL};
 
@@ -207,6 +211,7 @@ bool record_metric(struct record *record, const char *name, double *value)
         {"max_wait_s", fmax(record->wait_max_s, record->gate_wait_max_s)},
         {"max_shed", max_shed(record)},
         {"drain_s", record->drained_s - record->last_burst_end_s},
+        {"duration_s", record->scenario->duration_s},
         {"end_s", record->end_s},
     };
 
