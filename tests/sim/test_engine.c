@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine against models whose numbers are known. */
+#include "tests/sim/model.h"
+
+/* -- a burst at four cores: 130/s, 200/s for 10 s, of 170/s -- */
+
+static void start_burst(struct model *m)
+{
+    model_start(m, 130, 40, 4);
+    m->arrivals[0].shape = ARRIVE_STEP;
+    m->arrivals[0].factor = 200. / 130;
+    m->arrivals[0].from_s = 10;
+    m->arrivals[0].for_s = 10;
+    model_step(m, 0, 0, model_fixed(4. / 170));
+}
+
+static void burst_fills_an_unbounded_queue(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    start_burst(&m);
+    model_play(&m);
+    assert_metric(&m, "max_queue", 1, 300);
+    assert_metric(&m, "drain_s", .001, 7469);
+    assert_metric(&m, "max_wait_s", .01, 176);
+    assert_metric(&m, "useful", 1, 1300 + 2000 + 2600);
+    model_stop(&m);
+}
+
+static void burst_is_bounded_by_places(void **state)
+{
+    /* Places; refused; longest wait in ms; drained after so many ms. */
+    static const uint32_t golden[][4] = {
+        {17, 283, 102, 392}, {16, 284, 94, 369}, {40, 260, 235, 975}};
+    static struct model m;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        start_burst(&m);
+        model_gate(&m, 4, golden[i][0], 10 * CORE_S);
+        model_play(&m);
+        assert_metric(&m, "refused", 1, golden[i][1]);
+        assert_metric(&m, "refused_capacity", 1, golden[i][1]);
+        assert_metric(&m, "max_wait_s", .001, golden[i][2]);
+        assert_metric(&m, "drain_s", .001, golden[i][3]);
+        assert_metric(&m, "max_waiting", 1, golden[i][0]);
+        assert_int_equal(m.slots_most, 4);
+        model_stop(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(burst_fills_an_unbounded_queue),
+        cmocka_unit_test(burst_is_bounded_by_places),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
