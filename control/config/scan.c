@@ -123,6 +123,7 @@ static bool scan_aggregate(struct scanner *s, uint32_t node, enum scan_kind kind
         return scanner_give_up(s, -EINVAL);
     }
     s->scan->nodes[node].kind = kind;
+    s->scan->nodes[node].literal_at = (uint32_t)s->at;
     s->depth++;
     s->at++;
     if (kind == SCAN_GROUP)
@@ -130,6 +131,7 @@ static bool scan_aggregate(struct scanner *s, uint32_t node, enum scan_kind kind
     else
         ok = scan_elements(s, node, kind == SCAN_LIST ? ')' : ']');
     s->depth--;
+    s->scan->nodes[node].literal_length = (uint32_t)s->at - s->scan->nodes[node].literal_at;
     s->value_line = s->line;
     return ok;
 }

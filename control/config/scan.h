@@ -40,10 +40,10 @@ enum scan_kind {
 };
 
 struct scan_node {
-    int64_t integer;  /* of SCAN_INTEGER without a flaw */
-    const char *flaw; /* why an integer or broken literal has no value; NULL: it has one */
-    uint32_t name_at; /* offsets into the text; no name: an element of a list or array */
-    uint32_t literal_at;
+    int64_t integer;     /* of SCAN_INTEGER without a flaw */
+    const char *flaw;    /* why an integer or broken literal has no value; NULL: it has one */
+    uint32_t name_at;    /* offsets into the text; no name: an element of a list or array */
+    uint32_t literal_at; /* of the value, with its quotes or brackets */
     uint32_t name_length, literal_length;
     uint32_t line;
     uint32_t parent;  /* index of the node, SCAN_NO_PARENT for the root group */

@@ -172,6 +172,7 @@ bool scanner_string(struct scanner *s, uint32_t index)
                          "two strings without a comma between them");
         if (!skip_string(s, index))
             return false;
+        s->scan->nodes[index].literal_length = (uint32_t)(s->at - start);
     }
     return !s->error;
 }
