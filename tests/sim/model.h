@@ -33,8 +33,11 @@ struct model {
     struct policy_service service;
     struct address address;
     struct policy_ports ports;
-    struct record record; /* of the last run */
-    uint32_t slots_most;  /* of the gate, in it */
+    uint64_t given_up_opening; /* connections without a first request, as there should be */
+    struct record record;      /* of the last run */
+    /* Of the gate, in it. */
+    uint32_t slots_most;
+    struct admission_service_counters counters;
 };
 
 static inline struct draw model_fixed(double s)
@@ -104,6 +107,35 @@ static inline void model_gate(struct model *m, uint32_t window, uint32_t places,
     m->scenario.gate = &m->settings;
 }
 
+/* The gate has counted what the record has. */
+static inline void model_check_gate(struct model *m, const struct engine *e)
+{
+    struct admission_service_counters *sum = &m->counters;
+    uint64_t waiting_or_opening;
+
+    *sum = (struct admission_service_counters){0};
+    for (uint32_t w = 0; w < e->gate->n_workers; w++) {
+        const uint64_t *from = (const uint64_t *)admission_service_counters(e->gate->workers[w], 0);
+
+        for (size_t i = 0; i < sizeof(*sum) / sizeof(uint64_t); i++)
+            ((uint64_t *)sum)[i] += from[i];
+    }
+    waiting_or_opening = sum->attempts - sum->admitted - sum->cancelled;
+    for (unsigned i = 0; i < REASON_ATTEMPT_MAX; i++) {
+        assert_int_equal(sum->refused[i], m->record.sum.refused[i]);
+        waiting_or_opening -= sum->refused[i];
+    }
+    assert_int_equal(sum->attempts, m->record.sum.attempts);
+    assert_int_equal(sum->admitted, m->record.sum.admitted);
+    m->slots_most = window_peak(admission_service_window(e->gate->shared, 0));
+    assert_true(m->slots_most <= m->service.window);
+    if (m->scenario.cut)
+        return;
+    assert_int_equal(waiting_or_opening, m->given_up_opening);
+    assert_int_equal(window_used(admission_service_window(e->gate->shared, 0)), 0);
+    assert_int_equal(e->gate->waiting_total, 0);
+}
+
 static inline void model_check(struct model *m, struct engine *e)
 {
     const struct record_counts *sum = &m->record.sum;
@@ -114,14 +146,8 @@ static inline void model_check(struct model *m, struct engine *e)
     assert_int_equal(sum->offered, ended + e->open);
     if (!m->scenario.cut)
         assert_int_equal(e->open + e->live + e->queued, 0);
-    if (!e->gate)
-        return;
-    m->slots_most = window_peak(admission_service_window(e->gate->shared, 0));
-    assert_true(m->slots_most <= m->service.window);
-    if (m->scenario.cut)
-        return;
-    assert_int_equal(window_used(admission_service_window(e->gate->shared, 0)), 0);
-    assert_int_equal(e->gate->waiting_total, 0);
+    if (e->gate)
+        model_check_gate(m, e);
 }
 
 static inline void model_play(struct model *m)

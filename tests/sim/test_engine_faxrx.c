@@ -50,6 +50,7 @@ static void start_fax(struct model *m, uint32_t channels, uint32_t ocr_workers, 
     m->stages[WORK].servers = 20;
     m->stages[OCR].servers = ocr_workers;
     model_gate(m, channels, 0, CORE_MS);
+    m->settings.control.period_ns = CORE_S; /* it decides nothing here, and is most of the run */
 }
 
 static void assert_row(struct model *m, const char *row)

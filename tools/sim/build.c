@@ -106,7 +106,8 @@ static int build_gate(struct engine *e)
     for (uint32_t i = 0; i < e->gate->n_workers; i++)
         e->first_slot[i] = POOL_NONE;
     engine_put(e, e->gate->period_s, DUE_CONTROL, 0, 0);
-    engine_put(e, GATE_SURVEY_S, DUE_SURVEY, 0, 0);
+    if (gate_looks_at_ages(e->gate))
+        engine_put(e, GATE_SURVEY_S, DUE_SURVEY, 0, 0);
     return 0;
 }
 

@@ -105,7 +105,8 @@ try {
     uint32_t next, previous; /* in the line it stands in */
     double late_s;
     double since_s; /* it stands in its queue */
-    double end_s;   /* its step is done */
+    double time_s;  /* its step takes, */
+    double end_s;   /* and is done */
     /* at the gate */
     uint32_t worker, waiter;
     uint32_t next_slot, previous_slot; /* of the worker */
@@ -146,7 +147,8 @@ struct stage {
     uint32_t busy; /* servers, */
     double busy_s; /* and their time, until */
     double counted_s;
-    uint64_t served;
+    uint64_t served;  /* calls, */
+    double served_s;  /* and what they took */
     double factor;    /* of times */
     double stopped_s; /* until then nothing ends */
     struct line blocked;

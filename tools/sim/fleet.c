@@ -303,7 +303,7 @@ static uint32_t wanted_instances(struct engine *e, struct stage *stage, uint32_t
     double busy_s = stage->busy_s - e->scaled_busy_s;
     uint64_t wanted = wanted_so_far(e);
     double per_s = (double)(wanted - e->scaled_wanted) / s->every_s;
-    double mean_s = stage->served ? stage->busy_s / (double)stage->served : 0;
+    double mean_s = stage->served ? stage->served_s / (double)stage->served : 0;
 
     e->scaled_busy_s = stage->busy_s;
     e->scaled_wanted = wanted;

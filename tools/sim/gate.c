@@ -114,6 +114,15 @@ uint32_t gate_find_service(const struct gate *gate, const char *name)
     return POLICY_NONE;
 }
 
+bool gate_looks_at_ages(const struct gate *gate)
+{
+    for (uint32_t i = 0; i < policy_service_count(gate->policy); i++)
+        if (policy_service(gate->policy, i)->deadline_ns ||
+            policy_service(gate->policy, i)->breaker.failures)
+            return true;
+    return false;
+}
+
 /* The gateway itself keeps up, always: its own cost is measured, not simulated. */
 void gate_step(struct gate *gate, double t_s)
 {

@@ -52,6 +52,9 @@ static inline double gate_time_s(uint64_t ns)
 uint32_t gate_find_tenant(const struct gate *gate, const char *name);
 uint32_t gate_find_service(const struct gate *gate, const char *name);
 
+/* Does anything depend on how long work has been running? No slot is ever lost here. */
+bool gate_looks_at_ages(const struct gate *gate);
+
 void gate_step(struct gate *gate, double t_s);
 
 /* When one that was refused may come again. */

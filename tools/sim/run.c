@@ -38,33 +38,38 @@ static double oldest_since_s(const struct engine *e, const struct instance *inst
     return since_s;
 }
 
-/* The lowest class that comes, of the services it comes for. */
-static double shed_share(const struct engine *e)
+/* What the gate sheds of the lowest class that comes, and how long its oldest has waited. */
+static void look_at_gate(const struct engine *e, struct record_levels *levels)
 {
+    const struct policy_spec *policy = &e->scenario->gate->policy;
     struct service_view view;
-    double shed = 0;
 
-    for (uint32_t i = 0; e->gate && i < e->scenario->n_arrivals; i++) {
-        const struct policy_spec *policy = &e->scenario->gate->policy;
-
+    for (uint32_t i = 0; i < e->scenario->n_arrivals; i++) {
         admission_control_view(e->gate->control, &policy->services[e->sources[i].service],
                                gate_ns(e->now_s), &view);
-        shed = fmax(shed, view.shed[policy->tenants[e->sources[i].tenant].class]);
+        levels->shed = fmax(levels->shed, view.shed[policy->tenants[e->sources[i].tenant].class]);
+        levels->age_s = fmax(levels->age_s, (double)view.oldest_wait_ns / 1e9);
     }
-    return shed;
+}
+
+static void look_at_stages(const struct engine *e, struct record_levels *levels)
+{
+    for (uint32_t i = 0; i < e->n_instances; i++) {
+        const struct instance *instance = &e->instances[i];
+
+        levels->instances += instance->state == INSTANCE_UP || instance->state == INSTANCE_LEAVING;
+        if (instance->queued)
+            levels->age_s = fmax(levels->age_s, e->now_s - oldest_since_s(e, instance));
+    }
 }
 
 static void note_interval(struct engine *e)
 {
-    struct record_levels levels = {.shed = shed_share(e)};
+    struct record_levels levels = {0};
 
-    for (uint32_t i = 0; i < e->n_instances; i++) {
-        const struct instance *instance = &e->instances[i];
-
-        levels.instances += instance->state == INSTANCE_UP || instance->state == INSTANCE_LEAVING;
-        if (instance->queued)
-            levels.age_s = fmax(levels.age_s, e->now_s - oldest_since_s(e, instance));
-    }
+    if (e->gate)
+        look_at_gate(e, &levels);
+    look_at_stages(e, &levels);
     record_interval(e->record, e->now_s, &levels);
 }
 

@@ -104,11 +104,12 @@ void stage_serve(struct engine *e, uint32_t number)
     t->flags |= TRY_SERVED | TRY_WORKED;
     if (again && stage->s->idempotent) {
         e->budgets[t->kind * e->steps + t->step].calls++;
-        t->end_s = begin_s;
+        t->time_s = 0;
     } else {
         note_execution(e, t, again);
-        t->end_s = begin_s + draw_s(e, t, stage);
+        t->time_s = draw_s(e, t, stage);
     }
+    t->end_s = begin_s + t->time_s;
     line_add(e, &e->instances[t->instance].served, number, POOL_NONE);
     engine_put(e, t->end_s, DUE_SERVED, number, t->generation);
 }
@@ -382,6 +383,7 @@ void stage_served(struct engine *e, uint32_t number)
     t->flags &= ~TRY_SERVED;
     line_remove(e, &e->instances[instance].served, number);
     stage->served++;
+    stage->served_s += t->time_s;
     if (fails(e, stage)) {
         if (t->piece != POOL_NONE)
             piece_at(e, t->piece)->done &= (uint16_t) ~(1u << e->instances[instance].stage);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What tries meet at the gate, to the millisecond. */
+#include "tests/sim/model.h"
+
+static void start_listed(struct model *m, const double *times_s, uint64_t n, double time_s)
+{
+    model_start(m, 1, 10, 100);
+    m->arrivals[0].shape = ARRIVE_TRACE;
+    m->arrivals[0].trace_s = times_s;
+    m->arrivals[0].n_trace = n;
+    model_step(m, 0, 0, model_fixed(time_s));
+}
+
+/* The interval of 1 ms in which a counter of the record first counted something. */
+static unsigned first_row(const struct model *m, size_t counter)
+{
+    unsigned i = 0;
+
+    while (i < m->record.n_rows &&
+           !*(const uint64_t *)((const char *)&m->record.rows[i].counts + counter))
+        i++;
+    return i;
+}
+
+/* The first gets its reply after a round trip for the connection and one for the request. The
+ * second finds the slot taken when its request comes, and hears of it a round trip later. */
+static void exchange_takes_its_slot_with_the_request(void **state)
+{
+    static const double times_s[] = {0, .01};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 2, .1);
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.service.unit = UNIT_EXCHANGE;
+    m.service.connections = 2;
+    m.scenario.clients = (struct scenario_clients){
+        .tries = 2, .backoff_s = .2, .backoff_max_s = 1, .jitter = JITTER_NONE, .rtt_s = .02};
+    model_play(&m);
+    assert_metric(&m, "attempts", 1, 3);
+    assert_metric(&m, "refused_capacity", 1, 1);
+    assert_metric(&m, "useful", 1, 2);
+    assert_int_equal(m.counters.connected, 3);
+    assert_int_equal(m.counters.ledger.held_us[LEDGER_USEFUL], 200000);
+    assert_metric(&m, "max_s", .001, 140);
+    assert_metric(&m, "first_max_s", .001, 380);
+    model_stop(&m);
+}
+
+static void connection_that_is_given_up_leaves_nothing(void **state)
+{
+    static const double times_s[] = {0};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 1, .1);
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.service.unit = UNIT_EXCHANGE;
+    m.scenario.clients = (struct scenario_clients){.tries = 1, .timeout_s = .01, .rtt_s = .02};
+    m.given_up_opening = 1;
+    model_play(&m);
+    assert_metric(&m, "unfinished", 1, 1);
+    assert_int_equal(m.counters.connected, 1);
+    model_stop(&m);
+}
+
+static void who_waits_is_refused_at_its_age(void **state)
+{
+    static const double times_s[] = {0, .5};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 2, 1);
+    model_gate(&m, 1, 1, 100 * CORE_MS);
+    m.scenario.interval_s = .001;
+    model_play(&m);
+    assert_metric(&m, "refused_capacity", 1, 1);
+    assert_in_range(first_row(&m, offsetof(struct record_counts, refused[REASON_CAPACITY])), 599,
+                    600);
+    assert_int_equal(m.counters.waited, 1);
+    model_stop(&m);
+}
+
+static void who_leaves_gives_its_place_back(void **state)
+{
+    static const double times_s[] = {0, .5, .56};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 3, .6);
+    model_gate(&m, 1, 1, 100 * CORE_MS);
+    m.scenario.clients.timeout_s = .05;
+    model_play(&m);
+    assert_metric(&m, "unfinished", 1, 3); /* the third waits until .6 and is given up at .61 */
+    assert_metric(&m, "admitted", 1, 2);
+    assert_int_equal(m.counters.cancelled, 1);
+    assert_int_equal(m.counters.waited, 2);
+    model_stop(&m);
+}
+
+static double second_try_s(struct model *m)
+{
+    model_play(m);
+    assert_metric(m, "attempts", 1, 3);
+    return model_metric(m, "first_max_s");
+}
+
+/* A quota says when the next token comes; want of room what the control loop thinks. */
+static void clients_obey_retry_after(void **state)
+{
+    static const double times_s[] = {0, .2};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 2, .1);
+    model_gate(&m, 4, 0, 100 * CORE_MS);
+    m.tenant.attempts = core_rate(12, 60, 0);
+    m.scenario.clients = (struct scenario_clients){
+        .tries = 2, .backoff_s = .25, .backoff_max_s = 1, .retry_after = true};
+    assert_int_equal(llround(second_try_s(&m) * 1000), 5100);
+    assert_metric(&m, "useful", 1, 2);
+    m.scenario.clients.retry_after = false;
+    model_play(&m);
+    assert_metric(&m, "refused_rate", 1, 2);
+    m.tenant.attempts = CORE_UNLIMITED;
+    m.service.window = 1;
+    m.scenario.clients.retry_after = true;
+    m.kinds[0].steps[0].time = model_fixed(.3);
+    assert_int_equal(llround(second_try_s(&m) * 1000), 1300);
+    assert_metric(&m, "refused_capacity", 1, 1);
+    model_stop(&m);
+}
+
+static void nobody_begins_after_giving_up(void **state)
+{
+    static const double times_s[] = {0};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 1, .1);
+    m.stages[0].fails = 1;
+    m.scenario.clients =
+        (struct scenario_clients){.tries = 100, .backoff_s = .5, .backoff_max_s = .5};
+    m.scenario.clients.give_up_s = 2;
+    model_play(&m);
+    assert_metric(&m, "attempts", 1, 4); /* at 0, .6, 1.2, 1.8 s */
+    assert_metric(&m, "unfinished", 1, 1);
+    model_stop(&m);
+}
+
+/* Three of ten reach a service that is not there. */
+static void breaker_hears_of_what_is_lost(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    model_start(&m, 10, 1, 4);
+    model_step(&m, 0, 0, model_fixed(.01));
+    model_gate(&m, 4, 0, 100 * CORE_MS);
+    m.service.breaker = (struct policy_breaker){
+        .failures = 3, .open_ns = CORE_S, .open_max_ns = CORE_S, .response_ns = CORE_S};
+    m.scenario.n_events = 1;
+    m.events[0] = (struct scenario_event){.kind = EVENT_LOSE, .count = 1};
+    model_play(&m);
+    assert_metric(&m, "unfinished", 1, 3);
+    assert_metric(&m, "refused_breaker", 1, 7);
+    assert_int_equal(m.counters.bad, 3);
+    assert_int_equal(m.counters.outcomes[OUTCOME_RESET], 3);
+    model_stop(&m);
+}
+
+/* Hanging work is a failure when its first byte is overdue, and is heard of once. */
+static void breaker_hears_of_silence(void **state)
+{
+    static const double times_s[] = {0, 0, 0, 2};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 4, 5);
+    model_gate(&m, 4, 0, 100 * CORE_MS);
+    m.service.breaker = (struct policy_breaker){
+        .failures = 3, .open_ns = 60 * CORE_S, .open_max_ns = 60 * CORE_S, .response_ns = CORE_S};
+    model_play(&m);
+    assert_metric(&m, "useful", 1, 3);
+    assert_metric(&m, "refused_breaker", 1, 1);
+    assert_int_equal(m.counters.bad, 3);
+    assert_int_equal(m.counters.good, 0);
+    model_stop(&m);
+}
+
+static void play_overload(struct model *m, uint64_t seed)
+{
+    model_start(m, 510, 20, 4);
+    m->arrivals[0].poisson = true;
+    m->arrivals[0].population = 100;
+    m->kinds[0].deadline_s = 1;
+    model_step(m, 0, 0, model_exponential(4. / 170));
+    model_gate(m, 4, 16, 100 * CORE_MS);
+    m->service.deadline_ns = CORE_S;
+    m->service.shed.ceiling_ppm = 980000;
+    m->service.capacity = core_rate(170, 1, 0);
+    m->scenario.workers = 4;
+    m->scenario.seed = seed;
+    m->scenario.clients = (struct scenario_clients){.tries = 3,
+                                                    .backoff_s = .05,
+                                                    .backoff_max_s = 1,
+                                                    .jitter = JITTER_FULL,
+                                                    .retry_after = true,
+                                                    .rtt_s = .001};
+    model_play(m);
+    assert_int_equal(m->slots_most, 4);
+    assert_true(m->record.sum.refused[REASON_SHED] > 1000);
+    assert_true(model_metric(m, "goodput_per_s") > .95 * 170);
+}
+
+static bool is_same(const struct record *a, const struct record *b)
+{
+    return memcmp(&a->sum, &b->sum, sizeof(a->sum)) == 0 && a->n_rows == b->n_rows &&
+           memcmp(a->rows, b->rows, a->n_rows * sizeof(*a->rows)) == 0 &&
+           a->latency.n == b->latency.n &&
+           memcmp(a->latency.s, b->latency.s, a->latency.n * sizeof(double)) == 0;
+}
+
+static void runs_are_the_same_by_their_seed(void **state)
+{
+    static struct model a, b, c;
+
+    (void)state;
+    play_overload(&a, 42);
+    play_overload(&b, 42);
+    play_overload(&c, 43);
+    assert_true(is_same(&a.record, &b.record));
+    assert_false(is_same(&a.record, &c.record));
+    model_stop(&a);
+    model_stop(&b);
+    model_stop(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exchange_takes_its_slot_with_the_request),
+        cmocka_unit_test(connection_that_is_given_up_leaves_nothing),
+        cmocka_unit_test(who_waits_is_refused_at_its_age),
+        cmocka_unit_test(who_leaves_gives_its_place_back),
+        cmocka_unit_test(clients_obey_retry_after),
+        cmocka_unit_test(nobody_begins_after_giving_up),
+        cmocka_unit_test(breaker_hears_of_what_is_lost),
+        cmocka_unit_test(breaker_hears_of_silence),
+        cmocka_unit_test(runs_are_the_same_by_their_seed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
