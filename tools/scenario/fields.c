@@ -77,21 +77,19 @@ bool read_real(struct reader *r, const config_setting_t *setting, const struct s
                double *value)
 {
     const struct scan_node *node = node_of(setting);
+    bool number = node->kind == SCAN_FLOAT || (node->kind == SCAN_INTEGER && !node->flaw);
     char text[64];
-    double read = 0.0;
+    double read;
 
-    if (node->kind == SCAN_INTEGER && !node->flaw) {
-        read = (double)node->integer;
-    } else if (node->kind == SCAN_FLOAT && node->literal_length < sizeof(text)) {
-        memcpy(text, r->scan->text + node->literal_at, node->literal_length);
-        text[node->literal_length] = '\0';
-        read = strtod(text, NULL);
-    } else {
+    if (!number || node->literal_length >= sizeof(text)) {
         refuse(r, setting, span->range, "is no number");
         return false;
     }
+    memcpy(text, r->scan->text + node->literal_at, node->literal_length);
+    text[node->literal_length] = '\0';
+    read = node->kind == SCAN_INTEGER ? (double)node->integer : strtod(text, NULL);
     if (!(read >= span->min && read <= span->max)) {
-        refuse(r, setting, span->range, "is out of range");
+        refuse(r, setting, span->range, "%s is out of range", text);
         return false;
     }
     *value = read;

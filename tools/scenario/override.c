@@ -121,7 +121,8 @@ static void list_children(const struct scan *scan, const struct scan_node *paren
     }
 }
 
-const struct scan_node *key_require(const struct scan *scan, const char *key, struct report *report)
+const struct scan_node *key_require(const struct scan *scan, const char *key,
+                                    const struct scan_node *at, struct report *report)
 {
     const struct scan_node *node = key_find(scan, key), *near;
     char list[256], path[SCAN_PATH_MAX], quoted[LIMITS_QUOTED_MAX];
@@ -131,9 +132,10 @@ const struct scan_node *key_require(const struct scan *scan, const char *key, st
         return node;
     near = follow(scan, &rest);
     list_children(scan, near, list, sizeof(list));
-    report_error(report, near->line, scan_path(scan, near, path),
-                 "there is no %s here to be set by %s (%s)", limits_quote(rest, quoted), key,
-                 *list ? list : "it has no parts");
+    if (!at)
+        at = near;
+    report_error(report, at->line, scan_path(scan, at, path), "there is no %s to be set by %s (%s)",
+                 limits_quote(rest, quoted), key, *list ? list : "it has no parts");
     return NULL;
 }
 
@@ -222,7 +224,7 @@ static int apply(struct document *document, const struct scan *scan, const char 
         return 0;
     }
     snprintf(key, sizeof(key), "%.*s", (int)(equals - set), set);
-    node = key_require(scan, key, &document->report);
+    node = key_require(scan, key, NULL, &document->report);
     if (node && !is_one_line(equals + 1)) {
         report_error(&document->report, node->line, key,
                      "what is set is no line of text (0..%u bytes, no control characters)",

@@ -11,9 +11,10 @@
  */
 const struct scan_node *key_find(const struct scan *scan, const char *key);
 
-/* The same, but it is a mistake that there is none, and reported with what there is instead. */
+/* The same, but it is a mistake that there is none: reported with what there is instead, as one of
+ * `at` or, NULL, of what the key leads to. */
 const struct scan_node *key_require(const struct scan *scan, const char *key,
-                                    struct report *report);
+                                    const struct scan_node *at, struct report *report);
 
 /* The text of a number or string, without its quotes; false: there is none, or no room. */
 bool key_text(const struct scan *scan, const char *key, char *text, size_t size);

@@ -97,8 +97,29 @@ void read_gate(struct reader *r, const config_setting_t *setting)
         if (name && strcmp(name, "none"))
             read_gate_file(r, setting, name);
     }
-    if (scenario->gate && !scenario->gate->policy.n_services)
+    if (scenario->gate && !scenario->gate->policy.n_services &&
+        (node_of(setting)->kind != SCAN_GROUP || member(setting, "services")))
         refuse(r, setting, "", "the gate has no service");
+}
+
+/* Lines of text, the first of them a title. */
+static void read_about(struct reader *r, const config_setting_t *setting)
+{
+    static const char range[] = "1..4000 bytes, no control characters but \\n";
+    const char *text = read_string(r, setting, range);
+    size_t length = text ? strlen(text) : 0;
+
+    if (!text)
+        return;
+    for (const char *c = text; *c; c++)
+        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f)
+            length = 0;
+    if (length == 0 || length > 4000) {
+        refuse(r, setting, range, "is no such text");
+        return;
+    }
+    scenario_of(r)->about = arena_copy(r->arena, text);
+    r->out_of_memory |= !scenario_of(r)->about;
 }
 
 /* The values that stand alone. */
@@ -109,7 +130,7 @@ static void read_plain(struct reader *r, const config_setting_t *root)
     static const struct span duration_span = {1e-3, 31536000.0, "1ms..8760h"};
     static const char *const ends[] = {"play", "cut", NULL};
     static const struct field fields[] = {
-        {"about", FIELD_TEXT, OF(about), NULL, NULL, false},
+        {.name = "about", .kind = FIELD_OTHER},
         {"seed", FIELD_LONG, OF(seed), &seed_span, NULL, false},
         {"duration", FIELD_TIME, OF(duration_s), &duration_span, NULL, true},
         {"interval", FIELD_TIME, OF(interval_s), &duration_span, NULL, false},
@@ -131,6 +152,8 @@ static void read_plain(struct reader *r, const config_setting_t *root)
     int word;
 
     READ_FIELDS(r, root, fields, scenario);
+    if (member(root, "about"))
+        read_about(r, member(root, "about"));
     if (end && read_word(r, end, ends, &word))
         scenario->cut = word;
     if (scenario->duration_s / scenario->interval_s > INTERVALS_MAX)

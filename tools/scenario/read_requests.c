@@ -36,7 +36,7 @@ static void read_step(struct reader *r, const config_setting_t *group, struct sc
 
     READ_FIELDS(r, group, fields, &draft);
     if (draft.step.budget < 0.0 && member(group, "reserve"))
-        refuse(r, member(group, "reserve"), "", "goes with a budget");
+        refuse(r, member(group, "reserve"), "", "goes with a budget only");
     if (kind->n_steps + draft.repeat > SCENARIO_STEPS_MAX) {
         refuse(r, group, repeat_span.range, "there are too many steps, repeats counted");
         return;

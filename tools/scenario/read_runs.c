@@ -12,7 +12,7 @@
 
 /* Does the key stand in the scenario? What is in the file of a gate shows when it is set. Where
  * something was set already, keys may have gone with it. */
-static void check_key(struct reader *r, const char *key)
+static void check_key(struct reader *r, const config_setting_t *setting, const char *key)
 {
     const struct scan_node *gate = key_find(r->scan, "gate");
 
@@ -20,7 +20,7 @@ static void check_key(struct reader *r, const char *key)
         return;
     if (gate && gate->kind == SCAN_STRING && !strncmp(key, "gate.", 5))
         return;
-    key_require(r->scan, key, r->report);
+    key_require(r->scan, key, node_of(setting), r->report);
 }
 
 static void check_set(struct reader *r, const config_setting_t *setting, const char *set)
@@ -33,7 +33,7 @@ static void check_set(struct reader *r, const config_setting_t *setting, const c
         return;
     }
     snprintf(key, sizeof(key), "%.*s", (int)(equals - set), set);
-    check_key(r, key);
+    check_key(r, setting, key);
 }
 
 static void read_variant(struct reader *r, const config_setting_t *group,
@@ -98,7 +98,7 @@ void read_sweep(struct reader *r, const config_setting_t *setting)
 
     READ_FIELDS(r, setting, fields, scenario);
     if (scenario->sweep_key)
-        check_key(r, scenario->sweep_key);
+        check_key(r, member(setting, "key"), scenario->sweep_key);
     for (int i = 0; kept && i < n; i++)
         kept[i] = keep_value(r, config_setting_get_elem(values, (unsigned)i));
     scenario->values = kept;

@@ -103,9 +103,9 @@ static void check_event(struct reader *r, const config_setting_t *group, uint32_
     if (!kind || (kind & (kind - 1)))
         refuse(r, group, "lose, slow or stop, with the name of a stage", "needs one of them");
     if ((kind == BIT(SLOW)) != !!(given & BIT(FACTOR)))
-        refuse(r, group, "", "a factor goes with slow");
+        refuse(r, group, "", "slow and factor go together");
     if (kind != BIT(LOSE) && (given & BIT(COUNT)))
-        refuse(r, group, "", "a count goes with lose");
+        refuse(r, group, "", "a count goes with lose only");
     if (kind == BIT(STOP) && !(given & BIT(FOR)))
         refuse(r, group, "", "stop needs for: nothing that is stopped for good can end");
 }
