@@ -51,12 +51,13 @@ def read_head(connection):
     return head.decode()
 
 
-def serve(connection, peers):
+def serve(connection, peers, asked):
     with connection:
         while head := read_head(connection):
             verb, path, _ = head.split("\r\n")[0].split(" ")
             assert verb == "GET"
             peers.append(connection.getpeername())
+            asked.append((connection.getpeername()[0], path))
             if path == "/slow":
                 time.sleep(0.4)
             if path == "/silence":
@@ -73,7 +74,7 @@ class Server:
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
-        self.peers = []
+        self.peers, self.asked = [], []
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -82,7 +83,7 @@ class Server:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=serve, args=(connection, self.peers), daemon=True).start()
+            threading.Thread(target=serve, args=(connection, self.peers, self.asked), daemon=True).start()
 
     def close(self):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -173,6 +174,14 @@ def test_sources_take_turns(server):
     measure(server.port, "--path", "/length", "--source", "127.0.0.2,127.0.0.3",
             "--deadline", "10s")
     assert sorted(ip for ip, _ in server.peers) == 5 * ["127.0.0.2"] + 5 * ["127.0.0.3"]
+
+
+def test_paths_take_turns_for_every_source(server):
+    result = measure(server.port, "--path", "/length", "--path", "/404", "--deadline", "10s",
+                     "-d", "200ms", "--source", "127.0.0.2,127.0.0.3")
+    assert outcomes(result) == {**only("useful"), "refused_other": 10}
+    assert sorted(server.asked) == [(f"127.0.0.{i}", path) for i in (2, 3) for path in ("/404", "/length")
+                                    for _ in range(5)]
 
 
 @pytest.mark.parametrize("path", ["/length", "/chunked"])

@@ -14,24 +14,24 @@
 static void even_spacing_is_exact(void **state)
 {
     struct schedule_request request = {
-        .count = 850, .period_ns = NS_PER_S, .duration_ns = 12 * NS_PER_S};
+        .count = 850, .period_ns = NS_PER_S, .duration_ns = 12 * NS_PER_S, .n_kinds = 1};
     struct schedule schedule;
 
     (void)state;
     assert_int_equal(schedule_make(&request, &schedule), 0);
     assert_int_equal(schedule.n, 10200);
-    assert_int_equal(schedule.at_ns[0], 0);
-    assert_int_equal(schedule.at_ns[1], 1176470);
-    assert_int_equal(schedule.at_ns[849], 998823529);
-    assert_int_equal(schedule.at_ns[850], NS_PER_S);
-    assert_int_equal(schedule.at_ns[10199], 11998823529);
+    assert_int_equal(schedule.arrivals[0].at_ns, 0);
+    assert_int_equal(schedule.arrivals[1].at_ns, 1176470);
+    assert_int_equal(schedule.arrivals[849].at_ns, 998823529);
+    assert_int_equal(schedule.arrivals[850].at_ns, NS_PER_S);
+    assert_int_equal(schedule.arrivals[10199].at_ns, 11998823529);
     schedule_free(&schedule);
 }
 
 static void slow_rate_over_a_short_time(void **state)
 {
     struct schedule_request request = {
-        .count = 2, .period_ns = 3600 * NS_PER_S, .duration_ns = NS_PER_S};
+        .count = 2, .period_ns = 3600 * NS_PER_S, .duration_ns = NS_PER_S, .n_kinds = 1};
     struct schedule schedule;
 
     (void)state;
@@ -47,7 +47,8 @@ static void poisson_has_its_mean_and_follows_its_seed(void **state)
                                        .period_ns = NS_PER_S,
                                        .duration_ns = 100 * NS_PER_S,
                                        .poisson = true,
-                                       .seed = 1};
+                                       .seed = 1,
+                                       .n_kinds = 1};
     struct schedule one, again, other;
     uint64_t close_together = 0;
 
@@ -58,11 +59,11 @@ static void poisson_has_its_mean_and_follows_its_seed(void **state)
     assert_int_equal(schedule_make(&request, &other), 0);
     assert_in_range(one.n, 100000 - 4 * 316, 100000 + 4 * 316);
     assert_int_equal(one.n, again.n);
-    assert_memory_equal(one.at_ns, again.at_ns, one.n * sizeof(uint64_t));
-    assert_int_not_equal(one.at_ns[0], other.at_ns[0]);
+    assert_memory_equal(one.arrivals, again.arrivals, one.n * sizeof(*one.arrivals));
+    assert_int_not_equal(one.arrivals[0].at_ns, other.arrivals[0].at_ns);
     for (uint64_t i = 1; i < one.n; i++) {
-        assert_true(one.at_ns[i] >= one.at_ns[i - 1]);
-        close_together += one.at_ns[i] - one.at_ns[i - 1] < NS_PER_S / 1000;
+        assert_true(one.arrivals[i].at_ns >= one.arrivals[i - 1].at_ns);
+        close_together += one.arrivals[i].at_ns - one.arrivals[i - 1].at_ns < NS_PER_S / 1000;
     }
     /* P(gap < mean) = 1 - 1/e = .632 */
     assert_in_range(close_together * 1000 / one.n, 626, 638);
@@ -71,10 +72,28 @@ static void poisson_has_its_mean_and_follows_its_seed(void **state)
     schedule_free(&other);
 }
 
+/* Two tenants and three kinds: each tenant asks for each kind. */
+static void sources_and_kinds_take_turns(void **state)
+{
+    static const uint32_t sources[] = {0, 1, 0, 1, 0, 1, 0}, kinds[] = {0, 0, 1, 1, 2, 2, 0};
+    struct schedule_request request = {
+        .count = 7, .period_ns = NS_PER_S, .duration_ns = NS_PER_S, .n_sources = 2, .n_kinds = 3};
+    struct schedule schedule;
+
+    (void)state;
+    assert_int_equal(schedule_make(&request, &schedule), 0);
+    assert_int_equal(schedule.n, 7);
+    for (unsigned int i = 0; i < 7; i++) {
+        assert_int_equal(schedule.arrivals[i].source, sources[i]);
+        assert_int_equal(schedule.arrivals[i].kind, kinds[i]);
+    }
+    schedule_free(&schedule);
+}
+
 static void too_many_are_refused(void **state)
 {
     struct schedule_request request = {
-        .count = 4000001, .period_ns = NS_PER_S, .duration_ns = NS_PER_S};
+        .count = 4000001, .period_ns = NS_PER_S, .duration_ns = NS_PER_S, .n_kinds = 1};
     struct schedule schedule;
 
     (void)state;
@@ -87,6 +106,7 @@ int main(void)
         cmocka_unit_test(even_spacing_is_exact),
         cmocka_unit_test(slow_rate_over_a_short_time),
         cmocka_unit_test(poisson_has_its_mean_and_follows_its_seed),
+        cmocka_unit_test(sources_and_kinds_take_turns),
         cmocka_unit_test(too_many_are_refused),
     };
 

@@ -22,6 +22,7 @@ struct request {
     struct client *client;
     TAILQ_ENTRY(request) place;
     uint64_t intended_ns;
+    const struct request_text *text;
     size_t written_bytes;
     int fd;
     bool connected, answered, complete; /* answered: at least one byte came back */
@@ -67,17 +68,23 @@ static uint32_t connections_allowed(uint32_t wanted)
     return wanted;
 }
 
+static void compose(const struct load_options *options, const char *path, struct request_text *out)
+{
+    out->bytes =
+        (size_t)snprintf(out->text, sizeof(out->text),
+                         "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sluice-load\r\n"
+                         "Connection: %s\r\n\r\n",
+                         path, options->target_text, options->keep_alive ? "keep-alive" : "close");
+}
+
 int client_init(struct client *client, const struct load_options *options, struct results *results,
                 struct event_base *base)
 {
     *client = (struct client){.options = options, .results = results, .base = base};
     http_parser_settings_init(&client->reply);
     client->reply.on_message_complete = on_reply_complete;
-    client->text_bytes = (size_t)snprintf(
-        client->text, sizeof(client->text),
-        "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sluice-load\r\n"
-        "Connection: %s\r\n\r\n",
-        options->path, options->target_text, options->keep_alive ? "keep-alive" : "close");
+    for (uint32_t i = 0; i < options->n_kinds; i++)
+        compose(options, options->kinds[i], &client->texts[i]);
     client->pool_size = connections_allowed(options->connections);
     client->pool = calloc(client->pool_size, sizeof(*client->pool));
     if (!client->pool)
@@ -203,9 +210,9 @@ static void wait_for(struct request *request, short what)
 
 static void write_request(struct request *request)
 {
-    const struct client *client = request->client;
-    ssize_t n = send(request->fd, client->text + request->written_bytes,
-                     client->text_bytes - request->written_bytes, MSG_NOSIGNAL);
+    const struct request_text *text = request->text;
+    ssize_t n = send(request->fd, text->text + request->written_bytes,
+                     text->bytes - request->written_bytes, MSG_NOSIGNAL);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
         finish_broken(request, errno);
@@ -213,7 +220,7 @@ static void write_request(struct request *request)
     }
     if (n > 0)
         request->written_bytes += (size_t)n;
-    wait_for(request, request->written_bytes < client->text_bytes ? EV_WRITE : EV_READ);
+    wait_for(request, request->written_bytes < text->bytes ? EV_WRITE : EV_READ);
 }
 
 static void read_reply(struct request *request)
@@ -300,62 +307,67 @@ static bool own_shortage(int error)
     return error == EADDRNOTAVAIL || error == EAGAIN || error == ENOBUFS || error == ENOMEM;
 }
 
-static void begin(struct request *request, struct client *client, uint64_t intended_ns, int fd)
+static void begin(struct request *request, struct client *client, const struct arrival *arrival,
+                  int fd)
 {
-    *request = (struct request){.client = client, .intended_ns = intended_ns, .fd = fd};
+    *request = (struct request){.client = client,
+                                .intended_ns = arrival->at_ns,
+                                .text = &client->texts[arrival->kind],
+                                .fd = fd};
     http_parser_init(&request->reply, HTTP_RESPONSE);
     request->reply.data = request;
     event_assign(&request->event, client->base, fd, EV_WRITE, on_ready, request);
 }
 
-static void send_on_fresh(struct request *request, struct client *client, uint64_t intended_ns,
-                          const struct source *source)
+static void send_on_fresh(struct request *request, struct client *client,
+                          const struct arrival *arrival)
 {
+    const struct source_list *sources = &client->options->sources;
     const struct source *target = &client->options->target;
-    int fd = open_socket(target, source), error = 0;
+    int fd = open_socket(target, sources->n ? &sources->list[arrival->source] : NULL), error = 0;
 
     if (fd < 0) {
-        not_sent(client, intended_ns, errno);
+        not_sent(client, arrival->at_ns, errno);
         return;
     }
     if (connect(fd, (const void *)&target->address, target->length) && errno != EINPROGRESS)
         error = errno;
     if (own_shortage(error)) {
         close(fd);
-        not_sent(client, intended_ns, error);
+        not_sent(client, arrival->at_ns, error);
         return;
     }
-    results_sent(client->results, intended_ns, run_clock_ns(client));
+    results_sent(client->results, arrival->at_ns, run_clock_ns(client));
     TAILQ_REMOVE(&client->free, request, place);
-    begin(request, client, intended_ns, fd);
+    begin(request, client, arrival, fd);
     wait_for(request, EV_WRITE);
     if (error)
         finish_broken(request, error);
 }
 
-void client_send(struct client *client, uint64_t intended_ns, const struct source *source)
+void client_send(struct client *client, const struct arrival *arrival)
 {
     uint64_t now_ns = run_clock_ns(client);
     struct request *request;
 
     /* Nobody would have waited for it any more. */
-    if (now_ns >= intended_ns + client->options->timeout_ns) {
-        not_sent(client, intended_ns, ETIME);
+    if (now_ns >= arrival->at_ns + client->options->timeout_ns) {
+        not_sent(client, arrival->at_ns, ETIME);
         return;
     }
     request = take_idle(client);
     if (request) {
-        results_sent(client->results, intended_ns, now_ns);
-        begin(request, client, intended_ns, request->fd);
+        results_sent(client->results, arrival->at_ns, now_ns);
+        begin(request, client, arrival, request->fd);
         request->connected = true;
         write_request(request);
         return;
     }
     request = TAILQ_FIRST(&client->free);
     if (request)
-        send_on_fresh(request, client, intended_ns, source);
+        send_on_fresh(request, client, arrival);
     else
-        not_sent(client, intended_ns, EMFILE);
+        not_sent(client, arrival->at_ns, EMFILE);
 }
 
 void client_drain(struct client *client)

@@ -23,6 +23,12 @@
 
 struct request;
 
+/* What is sent for one kind of request. */
+struct request_text {
+    size_t bytes;
+    char text[LOAD_PATH_MAX_BYTES + 256];
+};
+
 struct client {
     const struct load_options *options;
     struct results *results;
@@ -34,8 +40,7 @@ struct client {
     TAILQ_HEAD(request_list, request) free, idle; /* idle: with an open connection */
     bool draining;
     int not_sent_errno; /* why the last request that could not be sent was not */
-    size_t text_bytes;
-    char text[LOAD_PATH_MAX_BYTES + 256]; /* the request */
+    struct request_text texts[LOAD_KINDS_MAX];
 };
 
 /* Options, results and the event base outlive the client. 0 or -ENOMEM. */
@@ -43,9 +48,8 @@ int client_init(struct client *client, const struct load_options *options, struc
                 struct event_base *base);
 void client_free(struct client *client);
 
-/* Starts a request intended for `intended_ns` of the run from `source` (NULL: any); its outcome is
- * in the results once, now or later. */
-void client_send(struct client *client, uint64_t intended_ns, const struct source *source);
+/* Starts the request that is due; its outcome is in the results once, now or later. */
+void client_send(struct client *client, const struct arrival *arrival);
 
 /* After the last request: connections are closed as they fall idle, those that are at once. */
 void client_drain(struct client *client);

@@ -3,145 +3,48 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tools/load/parse.h"
+
 #define NS_PER_S UINT64_C(1000000000)
+/* getopt's number of the first row, beyond all letters. */
+#define FIRST_ROW 256
 
-static const char help_text[] =
-    "Usage: sluice-load --target ADDR[:PORT] [OPTION...]\n"
-    "Open-loop HTTP load: one fresh connection per request (but see --keep-alive), sent when the\n"
-    "schedule says so; latency counts from the intended time.\n\n"
-    "  -t, --target ADDR[:PORT]  where to, [ADDR]:PORT for IPv6 (port 80)\n"
-    "  -r, --rate N/s            requests per s, min or h (100/s)\n"
-    "  -d, --duration TIME       of sending, us|ms|s|min, 1h at most (10s)\n"
-    "      --deadline TIME       a complete 200 by then is useful (1s)\n"
-    "      --timeout TIME        the client gives up and closes (the deadline)\n"
-    "  -s, --source LIST         send from these addresses in turn; a prefix stands for this\n"
-    "                            host's addresses inside it\n"
-    "      --path PATH           what to ask for (/)\n"
-    "      --poisson             random spacing, else even\n"
-    "      --seed N              of --poisson (1)\n"
-    "      --connections N       at once, 65536 at most and less than the descriptor limit; a\n"
-    "                            request that finds none free is not_sent (16384)\n"
-    "      --keep-alive N        in place of --connections: N at most that stay open and are used\n"
-    "                            again; if none is idle, the request's source opens a new one\n"
-    "  -j, --json                one JSON object\n"
-    "      --csv                 a header and a row\n"
-    "      --series              also what became of each second's requests\n"
-    "  -h, --help, --version\n\n"
-    "Every request ends as one of: useful, late, unfinished, refused_rst (refused or reset),\n"
-    "refused_timeout (no connection), refused_429, _403, _503, refused_other, not_sent.\n"
-    "p*: latency of all that was answered; eff_*: late and unfinished counted at the deadline;\n"
-    "refusal_*: time to refusal.\n"
-    "Exit: 0 measured, 1 could not, 2 usage.\n";
-
-enum {
-    OPT_DEADLINE = 256,
-    OPT_TIMEOUT,
-    OPT_PATH,
-    OPT_POISSON,
-    OPT_SEED,
-    OPT_CONNECTIONS,
-    OPT_KEEP_ALIVE,
-    OPT_CSV,
-    OPT_SERIES,
-    OPT_VERSION
-};
-
-static const struct option long_options[] = {
-    {"target", required_argument, NULL, 't'},
-    {"rate", required_argument, NULL, 'r'},
-    {"duration", required_argument, NULL, 'd'},
-    {"deadline", required_argument, NULL, OPT_DEADLINE},
-    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {"source", required_argument, NULL, 's'},
-    {"path", required_argument, NULL, OPT_PATH},
-    {"poisson", no_argument, NULL, OPT_POISSON},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"connections", required_argument, NULL, OPT_CONNECTIONS},
-    {"keep-alive", required_argument, NULL, OPT_KEEP_ALIVE},
-    {"json", no_argument, NULL, 'j'},
-    {"csv", no_argument, NULL, OPT_CSV},
-    {"series", no_argument, NULL, OPT_SERIES},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {0},
-};
-
-struct unit {
+/* One option. `read` returns 0, 1 (done, nothing to run) or -EINVAL. */
+struct row {
     const char *name;
-    uint64_t ns;
+    char letter;       /* 0: none */
+    const char *value; /* what it takes; NULL: nothing */
+    int (*read)(struct load_options *options, const char *value);
+    const char *help; /* lines of 69 at most */
 };
 
-static const struct unit units[] = {
-    {"us", 1000}, {"ms", 1000000}, {"s", NS_PER_S}, {"min", 60 * NS_PER_S}, {"h", 3600 * NS_PER_S}};
-
-static int parse_unit(const char *text, uint64_t *ns)
+static int read_target(struct load_options *options, const char *text)
 {
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(text, units[i].name) == 0) {
-            *ns = units[i].ns;
-            return 0;
-        }
-    }
-    return -EINVAL;
+    options->target_text = text;
+    return source_parse_target(text, &options->target);
 }
 
-/* A decimal number in 0..max; *end is what follows it. */
-static int parse_number(const char *text, uint64_t max, uint64_t *out, const char **end)
+static int read_rate(struct load_options *options, const char *text)
 {
-    char *rest;
-
-    if (*text < '0' || *text > '9')
-        return -EINVAL;
-    errno = 0;
-    *out = strtoull(text, &rest, 10);
-    *end = rest;
-    return errno || *out > max ? -EINVAL : 0;
+    return parse_rate(text, &options->schedule.count, &options->schedule.period_ns);
 }
 
-static int parse_whole(const char *text, uint64_t max, uint64_t *out)
+static int read_duration(struct load_options *options, const char *text)
 {
-    const char *end;
-
-    return parse_number(text, max, out, &end) || *end ? -EINVAL : 0;
+    return parse_duration(text, &options->schedule.duration_ns);
 }
 
-static int parse_duration(const char *text, uint64_t *ns)
+static int read_deadline(struct load_options *options, const char *text)
 {
-    uint64_t count, unit_ns;
-    const char *end;
-
-    if (parse_number(text, LOAD_DURATION_MAX_NS, &count, &end) || parse_unit(end, &unit_ns) ||
-        count == 0 || count > LOAD_DURATION_MAX_NS / unit_ns)
-        return -EINVAL;
-    *ns = count * unit_ns;
-    return 0;
+    return parse_duration(text, &options->deadline_ns);
 }
 
-static int parse_rate(const char *text, struct schedule_request *schedule)
+static int read_timeout(struct load_options *options, const char *text)
 {
-    const char *end;
-
-    if (parse_number(text, SCHEDULE_RATE_MAX, &schedule->count, &end) || schedule->count == 0 ||
-        *end != '/')
-        return -EINVAL;
-    return parse_unit(end + 1, &schedule->period_ns);
-}
-
-/* Printable and without blanks, so that it cannot break out of the request line. */
-static int parse_path(const char *text)
-{
-    if (*text != '/' || strlen(text) > LOAD_PATH_MAX_BYTES)
-        return -EINVAL;
-    for (; *text; text++) {
-        if (*text <= ' ' || *text > '~')
-            return -EINVAL;
-    }
-    return 0;
+    return parse_duration(text, &options->timeout_ns);
 }
 
 static int read_source(struct load_options *options, const char *text)
@@ -155,61 +58,144 @@ static int read_source(struct load_options *options, const char *text)
     return error;
 }
 
+/* Printable and without blanks, so that it cannot break out of the request line. */
+static int read_path(struct load_options *options, const char *text)
+{
+    if (*text != '/' || strlen(text) > LOAD_PATH_MAX_BYTES || options->n_kinds == LOAD_KINDS_MAX)
+        return -EINVAL;
+    for (const char *c = text; *c; c++) {
+        if (*c <= ' ' || *c > '~')
+            return -EINVAL;
+    }
+    options->kinds[options->n_kinds++] = text;
+    return 0;
+}
+
+static int read_poisson(struct load_options *options, const char *text)
+{
+    (void)text;
+    options->schedule.poisson = true;
+    return 0;
+}
+
+static int read_seed(struct load_options *options, const char *text)
+{
+    return parse_whole(text, UINT64_MAX, &options->schedule.seed);
+}
+
 static int read_connections(struct load_options *options, const char *text)
 {
     uint64_t n;
 
+    options->keep_alive = false;
     if (parse_whole(text, LOAD_CONNECTIONS_MAX, &n) || n == 0)
         return -EINVAL;
     options->connections = (uint32_t)n;
     return 0;
 }
 
-/* One option with its argument. 0, 1 (done, nothing to run) or -EINVAL. */
-static int read_one(struct load_options *options, int option, const char *value)
+static int read_keep_alive(struct load_options *options, const char *text)
 {
-    switch (option) {
-    case 't':
-        options->target_text = value;
-        return source_parse_target(value, &options->target);
-    case 'r':
-        return parse_rate(value, &options->schedule);
-    case 'd':
-        return parse_duration(value, &options->schedule.duration_ns);
-    case OPT_DEADLINE:
-        return parse_duration(value, &options->deadline_ns);
-    case OPT_TIMEOUT:
-        return parse_duration(value, &options->timeout_ns);
-    case 's':
-        return read_source(options, value);
-    case OPT_PATH:
-        options->path = value;
-        return parse_path(value);
-    case OPT_POISSON:
-        options->schedule.poisson = true;
-        return 0;
-    case OPT_SEED:
-        return parse_whole(value, UINT64_MAX, &options->schedule.seed);
-    case OPT_CONNECTIONS:
-    case OPT_KEEP_ALIVE:
-        options->keep_alive = option == OPT_KEEP_ALIVE;
-        return read_connections(options, value);
-    case 'j':
-    case OPT_CSV:
-        options->format = option == 'j' ? LOAD_JSON : LOAD_CSV;
-        return 0;
-    case OPT_SERIES:
-        options->series = true;
-        return 0;
-    case 'h':
-        fputs(help_text, stdout);
-        return 1;
-    case OPT_VERSION:
-        puts("sluice-load " SLUICE_VERSION);
-        return 1;
-    default:
-        return -ENOTSUP;
+    int error = read_connections(options, text);
+
+    options->keep_alive = true;
+    return error;
+}
+
+static int read_json(struct load_options *options, const char *text)
+{
+    (void)text;
+    options->format = LOAD_JSON;
+    return 0;
+}
+
+static int read_csv(struct load_options *options, const char *text)
+{
+    (void)text;
+    options->format = LOAD_CSV;
+    return 0;
+}
+
+static int read_series(struct load_options *options, const char *text)
+{
+    (void)text;
+    options->series = true;
+    return 0;
+}
+
+static int read_help(struct load_options *options, const char *text);
+
+static int read_version(struct load_options *options, const char *text)
+{
+    (void)options;
+    (void)text;
+    puts("sluice-load " SLUICE_VERSION);
+    return 1;
+}
+
+static const struct row rows[] = {
+    {"target", 't', "ADDR[:PORT]", read_target, "where to, [ADDR]:PORT for IPv6 (port 80)"},
+    {"rate", 'r', "N/s", read_rate, "requests per s, min or h (100/s)"},
+    {"duration", 'd', "TIME", read_duration, "of sending, us|ms|s|min, 1h at most (10s)"},
+    {"deadline", 0, "TIME", read_deadline, "a complete 200 by then is useful (1s)"},
+    {"timeout", 0, "TIME", read_timeout, "the client gives up and closes (the deadline)"},
+    {"source", 's', "LIST", read_source,
+     "send from these addresses in turn; a prefix stands for this\n"
+     "host's addresses inside it"},
+    {"path", 0, "PATH", read_path, "what to ask for (/); given again, in turn"},
+    {"poisson", 0, NULL, read_poisson, "random spacing, else even"},
+    {"seed", 0, "N", read_seed, "of --poisson (1)"},
+    {"connections", 0, "N", read_connections,
+     "at once, 65536 at most and less than the descriptor limit; a\n"
+     "request that finds none free is not_sent (16384)"},
+    {"keep-alive", 0, "N", read_keep_alive,
+     "in place of --connections: N at most that stay open and are used\n"
+     "again; if none is idle, the request's source opens a new one"},
+    {"json", 'j', NULL, read_json, "one JSON object"},
+    {"csv", 0, NULL, read_csv, "a header and a row"},
+    {"series", 0, NULL, read_series, "also what became of each second's requests"},
+    {"help", 'h', NULL, read_help, "this text"},
+    {"version", 0, NULL, read_version, "which one this is"},
+};
+
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const char help_head[] =
+    "Usage: sluice-load --target ADDR[:PORT] [OPTION...]\n"
+    "Open-loop HTTP load: one fresh connection per request (but see --keep-alive), sent when the\n"
+    "schedule says so; latency counts from the intended time.\n\n";
+
+static const char help_tail[] =
+    "\nEvery request ends as one of: useful, late, unfinished, refused_rst (refused or reset),\n"
+    "refused_timeout (no connection), refused_429, _403, _503, refused_other, not_sent.\n"
+    "p*: latency of all that was answered; eff_*: late and unfinished counted at the deadline;\n"
+    "refusal_*: time to refusal.\n"
+    "Exit: 0 measured, 1 could not, 2 usage.\n";
+
+static void print_row(const struct row *row)
+{
+    char label[64], letter[] = {'-', row->letter, ',', ' ', '\0'};
+    const char *line = row->help, *end;
+
+    snprintf(label, sizeof(label), "%s--%s%s%s", row->letter ? letter : "    ", row->name,
+             row->value ? " " : "", row->value ? row->value : "");
+    printf("  %-25s ", label);
+    while ((end = strchr(line, '\n'))) {
+        printf("%.*s\n%28s", (int)(end - line), line, "");
+        line = end + 1;
     }
+    puts(line);
+}
+
+static int read_help(struct load_options *options, const char *text)
+{
+    (void)options;
+    (void)text;
+    fputs(help_head, stdout);
+    for (size_t i = 0; i < N_ROWS; i++)
+        print_row(&rows[i]);
+    fputs(help_tail, stdout);
+    return 1;
 }
 
 static int check(struct load_options *options)
@@ -218,6 +204,8 @@ static int check(struct load_options *options)
         fputs("sluice-load: --target is missing; see --help\n", stderr);
         return -EINVAL;
     }
+    if (options->n_kinds == 0)
+        options->kinds[options->n_kinds++] = "/";
     if (options->timeout_ns == 0)
         options->timeout_ns = options->deadline_ns;
     if (options->timeout_ns < options->deadline_ns) {
@@ -230,33 +218,74 @@ static int check(struct load_options *options)
             return -EINVAL;
         }
     }
+    options->schedule.n_sources = options->sources.n;
+    options->schedule.n_kinds = options->n_kinds;
     return 0;
 }
 
-int options_read(int argc, char **argv, struct load_options *options)
+/* The rows as getopt wants them; `letters` has room for two characters a row. */
+static void fill_getopt(struct option *names, char *letters)
 {
-    int option, index = -1, status;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        names[i] = (struct option){.name = rows[i].name,
+                                   .has_arg = rows[i].value ? required_argument : no_argument,
+                                   .val = FIRST_ROW + (int)i};
+        if (!rows[i].letter)
+            continue;
+        *letters++ = rows[i].letter;
+        if (rows[i].value)
+            *letters++ = ':';
+    }
+    names[N_ROWS] = (struct option){0};
+    *letters = '\0';
+}
 
-    *options = (struct load_options){
-        .path = "/",
-        .schedule = {.count = 100, .period_ns = NS_PER_S, .duration_ns = 10 * NS_PER_S, .seed = 1},
-        .deadline_ns = NS_PER_S,
-        .connections = 16384};
-    while ((option = getopt_long(argc, argv, "t:r:d:s:jh", long_options, &index)) != -1) {
-        status = read_one(options, option, optarg);
-        if (status == -ENOTSUP) /* getopt_long has told */
+static const struct row *find_row(int option)
+{
+    if (option >= FIRST_ROW)
+        return &rows[option - FIRST_ROW];
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (rows[i].letter == option)
+            return &rows[i];
+    }
+    return NULL; /* getopt_long has told */
+}
+
+static int read_all(int argc, char **argv, struct load_options *options)
+{
+    struct option names[N_ROWS + 1];
+    char letters[2 * N_ROWS + 1];
+    int option, status;
+
+    fill_getopt(names, letters);
+    while ((option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+        const struct row *row = find_row(option);
+
+        if (!row)
             return -EINVAL;
+        status = row->read(options, optarg);
         if (status < 0)
             fprintf(stderr, "sluice-load: cannot use \"%s\" as %s%s; see --help\n", optarg,
-                    index >= 0 ? "--" : "-",
-                    index >= 0 ? long_options[index].name : (char[]){(char)option, '\0'});
+                    option >= FIRST_ROW ? "--" : "-",
+                    option >= FIRST_ROW ? row->name : (char[]){row->letter, '\0'});
         if (status)
             return status;
-        index = -1;
     }
     if (optind < argc) {
         fprintf(stderr, "sluice-load: unexpected argument \"%s\"; see --help\n", argv[optind]);
         return -EINVAL;
     }
-    return check(options);
+    return 0;
+}
+
+int options_read(int argc, char **argv, struct load_options *options)
+{
+    int status;
+
+    *options = (struct load_options){
+        .schedule = {.count = 100, .period_ns = NS_PER_S, .duration_ns = 10 * NS_PER_S, .seed = 1},
+        .deadline_ns = NS_PER_S,
+        .connections = 16384};
+    status = read_all(argc, argv, options);
+    return status ? status : check(options);
 }

@@ -9,18 +9,18 @@
 #include "tools/load/schedule.h"
 #include "tools/load/source.h"
 
-#define LOAD_DURATION_MAX_NS (3600 * UINT64_C(1000000000))
-#define LOAD_CONNECTIONS_MAX                                                                       \
-    65536u /* at once; lowered to what the file descriptor limit allows                            \
-            */
-#define LOAD_PATH_MAX_BYTES 1024u
-#define LOAD_PORT_OF_HTTP   80
+/* At once; lowered to what the file descriptor limit allows. */
+#define LOAD_CONNECTIONS_MAX 65536u
+#define LOAD_KINDS_MAX       16u
+#define LOAD_PATH_MAX_BYTES  1024u
+#define LOAD_PORT_OF_HTTP    80
 
 enum load_format { LOAD_TABLE, LOAD_JSON, LOAD_CSV };
 
 struct load_options {
     const char *target_text;
-    const char *path;
+    const char *kinds[LOAD_KINDS_MAX]; /* paths that are asked for in turn */
+    uint32_t n_kinds;
     struct source target;
     struct source_list sources; /* none: the system chooses */
     struct schedule_request schedule;

@@ -5,23 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* splitmix64 (Steele, Lea, Flood 2014): small, and good enough to space requests. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+#include "tools/load/random.h"
 
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/* Uniform in (0, 1]: its logarithm is finite. */
-static double next_uniform(uint64_t *state)
-{
-    return (double)((next_random(state) >> 11) + 1) * 0x1p-53;
-}
-
-static uint64_t fill_even(const struct schedule_request *request, uint64_t *at_ns, uint64_t max)
+static uint64_t fill_even(const struct schedule_request *request, struct arrival *arrivals,
+                          uint64_t max)
 {
     uint64_t n = 0;
 
@@ -32,24 +19,36 @@ static uint64_t fill_even(const struct schedule_request *request, uint64_t *at_n
 
         if (at >= request->duration_ns)
             break;
-        at_ns[n] = at;
+        arrivals[n].at_ns = at;
     }
     return n;
 }
 
-static uint64_t fill_poisson(const struct schedule_request *request, uint64_t *at_ns, uint64_t max)
+static uint64_t fill_poisson(const struct schedule_request *request, struct arrival *arrivals,
+                             uint64_t max)
 {
     double mean_ns = (double)request->period_ns / (double)request->count;
     uint64_t state = request->seed, n = 0;
     double at = 0;
 
     for (; n < max; n++) {
-        at -= log(next_uniform(&state)) * mean_ns;
+        at -= log(random_uniform(&state)) * mean_ns;
         if (at >= (double)request->duration_ns)
             break;
-        at_ns[n] = (uint64_t)at;
+        arrivals[n].at_ns = (uint64_t)at;
     }
     return n;
+}
+
+/* The sources in turn, and for each of them the kinds: two and two are four pairs, not two. */
+static void take_turns(const struct schedule_request *request, struct arrival *arrivals, uint64_t n)
+{
+    uint32_t n_sources = request->n_sources ? request->n_sources : 1;
+
+    for (uint64_t i = 0; i < n; i++) {
+        arrivals[i].source = (uint32_t)(i % n_sources);
+        arrivals[i].kind = (uint32_t)(i / n_sources % request->n_kinds);
+    }
 }
 
 int schedule_make(const struct schedule_request *request, struct schedule *out)
@@ -57,22 +56,24 @@ int schedule_make(const struct schedule_request *request, struct schedule *out)
     double expected =
         (double)request->duration_ns / (double)request->period_ns * (double)request->count;
     uint64_t room, n;
-    uint64_t *at_ns;
+    struct arrival *arrivals;
 
     if (expected > (double)SCHEDULE_REQUESTS_MAX)
         return -E2BIG;
     /* Ten standard deviations above the mean hold every Poisson draw that will ever be seen. */
     room = (uint64_t)(expected + 10 * sqrt(expected)) + 16;
-    at_ns = calloc(room, sizeof(*at_ns));
-    if (!at_ns)
+    arrivals = calloc(room, sizeof(*arrivals));
+    if (!arrivals)
         return -ENOMEM;
-    n = request->poisson ? fill_poisson(request, at_ns, room) : fill_even(request, at_ns, room);
-    *out = (struct schedule){.n = n, .at_ns = at_ns};
+    n = request->poisson ? fill_poisson(request, arrivals, room)
+                         : fill_even(request, arrivals, room);
+    take_turns(request, arrivals, n);
+    *out = (struct schedule){.n = n, .arrivals = arrivals};
     return 0;
 }
 
 void schedule_free(struct schedule *schedule)
 {
-    free(schedule->at_ns);
+    free(schedule->arrivals);
     *schedule = (struct schedule){0};
 }

@@ -18,11 +18,19 @@ struct schedule_request {
     uint64_t duration_ns;
     bool poisson; /* else evenly spaced */
     uint64_t seed;
+    uint32_t n_sources, n_kinds; /* that take turns; no source: the system chooses */
+};
+
+/* One piece of work: when it is asked for, by whom, and what it is. */
+struct arrival {
+    uint64_t at_ns;  /* from the start of the run, below its duration */
+    uint32_t source; /* index of the source address, 0 when there is none */
+    uint32_t kind;   /* index of what is asked for */
 };
 
 struct schedule {
     uint64_t n;
-    uint64_t *at_ns; /* ascending, from the start of the run, below duration_ns */
+    struct arrival *arrivals; /* in ascending order of time */
 };
 
 /* 0, -E2BIG (more than SCHEDULE_REQUESTS_MAX), -ENOMEM. */

@@ -17,7 +17,7 @@ struct sender {
 
 static void wait_for_next(struct sender *sender)
 {
-    uint64_t due_ns = sender->client.start_ns + sender->schedule->at_ns[sender->next];
+    uint64_t due_ns = sender->client.start_ns + sender->schedule->arrivals[sender->next].at_ns;
     uint64_t now_ns = client_clock_ns();
     uint64_t left_us = due_ns > now_ns ? (due_ns - now_ns + 999) / 1000 : 0;
     struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
@@ -29,19 +29,17 @@ static void wait_for_next(struct sender *sender)
 static void on_due(int fd, short what, void *arg)
 {
     struct sender *sender = arg;
-    const struct source_list *sources = &sender->client.options->sources;
     const struct schedule *schedule = sender->schedule;
     uint64_t run_ns = client_clock_ns() - sender->client.start_ns;
 
     (void)fd;
     (void)what;
     for (unsigned int i = 0; i < SENDS_PER_TURN && sender->next < schedule->n; i++) {
-        uint64_t at_ns = schedule->at_ns[sender->next];
+        const struct arrival *arrival = &schedule->arrivals[sender->next];
 
-        if (at_ns > run_ns)
+        if (arrival->at_ns > run_ns)
             break;
-        client_send(&sender->client, at_ns,
-                    sources->n ? &sources->list[sender->next % sources->n] : NULL);
+        client_send(&sender->client, arrival);
         sender->next++;
     }
     if (sender->next < schedule->n)

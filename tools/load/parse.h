@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers as people write them on a command line. All return 0 or -EINVAL, and take the whole text.
+ */
+#ifndef SLUICE_LOAD_PARSE_H
+#define SLUICE_LOAD_PARSE_H
+
+#include <stdint.h>
+
+#define PARSE_DURATION_MAX_NS (3600 * UINT64_C(1000000000))
+
+/* 0 to `max`. */
+int parse_whole(const char *text, uint64_t max, uint64_t *out);
+/* "50ms": a whole number of us, ms, s, min or h, above 0, an hour at most. */
+int parse_duration(const char *text, uint64_t *ns);
+/* "850/s": 1 to SCHEDULE_RATE_MAX in one of these units. */
+int parse_rate(const char *text, uint64_t *count, uint64_t *period_ns);
+
+#endif
