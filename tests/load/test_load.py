@@ -4,7 +4,6 @@
 import csv
 import io
 import json
-import os
 import socket
 import struct
 import subprocess
@@ -13,10 +12,7 @@ import time
 
 import pytest
 
-SLUICE_LOAD = os.environ["SLUICE_LOAD"]
-
-OUTCOMES = ["useful", "late", "unfinished", "refused_rst", "refused_timeout", "refused_429",
-            "refused_403", "refused_503", "refused_other", "not_sent"]
+from loadtool import SLUICE_LOAD, measure, only, outcomes, run
 
 REPLIES = {
     "/length": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -95,28 +91,6 @@ def fixture_server():
     server = Server()
     yield server
     server.close()
-
-
-def run(port, *options, host="127.0.0.1"):
-    done = subprocess.run([SLUICE_LOAD, "--target", f"{host}:{port}", "-r", "100/s", "-d", "100ms",
-                           *options], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-def measure(port, *options, host="127.0.0.1"):
-    result = json.loads(run(port, "-j", *options, host=host).stdout)
-    assert result["offered"] == sum(result[name] for name in OUTCOMES)
-    assert result["refused"] == sum(result[name] for name in OUTCOMES if name.startswith("refused"))
-    return result
-
-
-def only(name, count=10):
-    return {**{outcome: 0 for outcome in OUTCOMES}, name: count}
-
-
-def outcomes(result):
-    return {name: result[name] for name in OUTCOMES}
 
 
 @pytest.mark.parametrize("path, outcome", [
@@ -228,7 +202,12 @@ def test_csv_and_series_have_the_same_names(server):
     (["--duration", "61min"], "--duration"), (["--duration", "5"], "--duration"),
     (["--timeout", "1ms"], "--timeout"), (["--path", "x"], "--path"),
     (["--path", "/a b"], "--path"), (["--source", "::1"], "address family"),
-    (["--connections", "0"], "--connections"), (["extra"], "extra")])
+    (["--connections", "0"], "--connections"), (["--protocol", "ftp"], "--protocol"),
+    (["--protocol", "dns", "--path", "/"], "--path"), (["--protocol", "udp", "--name", "x"], "--name"),
+    (["--protocol", "dns", "--name", "a..b"], "--name"),
+    (["--protocol", "dns", "--name", "a" * 64], "--name"),
+    (["--protocol", "tcp", "--keep-alive", "1"], "--keep-alive"),
+    (["--target", "web:80"], "--target"), (["extra"], "extra")])
 def test_what_cannot_be_used_is_told(options, said):
     done = subprocess.run([SLUICE_LOAD, "--target", "127.0.0.1:9", *options], capture_output=True,
                           text=True, timeout=60, check=False)

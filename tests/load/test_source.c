@@ -48,12 +48,12 @@ static void targets(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         memset(&source, 0, sizeof(source));
-        assert_int_equal(source_parse_target(good[i].text, &source), 0);
+        assert_int_equal(source_parse_target(good[i].text, 80, &source), 0);
         assert_string_equal(text_of(&source, &port), good[i].address);
         assert_int_equal(port, good[i].port);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(source_parse_target(bad[i], &source), -EINVAL);
+        assert_int_equal(source_parse_target(bad[i], 80, &source), -EINVAL);
 }
 
 static void lists_and_prefixes(void **state)

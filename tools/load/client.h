@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One request's life: a fresh connection, one HTTP/1.1 request with `Connection: close`, one reply.
+ * One request's life: a fresh connection or datagram socket, one request, one reply.
  * With `keep_alive` the connection, if the service leaves it open after a whole reply, is used
  * again by a later request, the one that has been idle for longest first.
  *
@@ -13,32 +13,25 @@
 #define SLUICE_LOAD_CLIENT_H
 
 #include <event2/event.h>
-#include <http_parser.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include "tools/load/options.h"
+#include "tools/load/protocol.h"
 #include "tools/load/results.h"
-
-struct request;
-
-/* What is sent for one kind of request. */
-struct request_text {
-    size_t bytes;
-    char text[LOAD_PATH_MAX_BYTES + 256];
-};
+#include "tools/load/schedule.h"
 
 struct client {
     const struct load_options *options;
     struct results *results;
     struct event_base *base;
-    struct http_parser_settings reply;
     uint64_t start_ns; /* of the run, CLOCK_MONOTONIC */
-    struct request *pool;
+    struct attempt *pool;
     uint32_t pool_size;
-    TAILQ_HEAD(request_list, request) free, idle; /* idle: with an open connection */
+    TAILQ_HEAD(attempt_list, attempt) free, idle; /* idle: with an open connection */
     bool draining;
+    uint64_t random;    /* what the ids of attempts are drawn from */
     int not_sent_errno; /* why the last request that could not be sent was not */
     struct request_text texts[LOAD_KINDS_MAX];
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tools/load/parse.h"
+#include "tools/load/protocol.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* getopt's number of the first row, beyond all letters. */
@@ -24,7 +25,13 @@ struct row {
 static int read_target(struct load_options *options, const char *text)
 {
     options->target_text = text;
-    return source_parse_target(text, &options->target);
+    return 0;
+}
+
+static int read_protocol(struct load_options *options, const char *text)
+{
+    options->protocol = protocol_find(text);
+    return options->protocol ? 0 : -EINVAL;
 }
 
 static int read_rate(struct load_options *options, const char *text)
@@ -58,17 +65,23 @@ static int read_source(struct load_options *options, const char *text)
     return error;
 }
 
-/* Printable and without blanks, so that it cannot break out of the request line. */
-static int read_path(struct load_options *options, const char *text)
+static int read_kind(struct load_options *options, const char *option, const char *text)
 {
-    if (*text != '/' || strlen(text) > LOAD_PATH_MAX_BYTES || options->n_kinds == LOAD_KINDS_MAX)
+    if (options->n_kinds == LOAD_KINDS_MAX)
         return -EINVAL;
-    for (const char *c = text; *c; c++) {
-        if (*c <= ' ' || *c > '~')
-            return -EINVAL;
-    }
+    options->kind_option = option;
     options->kinds[options->n_kinds++] = text;
     return 0;
+}
+
+static int read_path(struct load_options *options, const char *text)
+{
+    return read_kind(options, "path", text);
+}
+
+static int read_name(struct load_options *options, const char *text)
+{
+    return read_kind(options, "name", text);
 }
 
 static int read_poisson(struct load_options *options, const char *text)
@@ -134,17 +147,21 @@ static int read_version(struct load_options *options, const char *text)
 }
 
 static const struct row rows[] = {
-    {"target", 't', "ADDR[:PORT]", read_target, "where to, [ADDR]:PORT for IPv6 (port 80)"},
+    {"target", 't', "ADDR[:PORT]", read_target,
+     "where to, [ADDR]:PORT for IPv6 (port 80, udp 7, dns 53)"},
+    {"protocol", 0, "NAME", read_protocol,
+     "http, tcp (connect only), udp (16 bytes that are echoed), dns (http)"},
     {"rate", 'r', "N/s", read_rate, "requests per s, min or h (100/s)"},
     {"duration", 'd', "TIME", read_duration, "of sending, us|ms|s|min, 1h at most (10s)"},
-    {"deadline", 0, "TIME", read_deadline, "a complete 200 by then is useful (1s)"},
+    {"deadline", 0, "TIME", read_deadline, "a complete reply by then is useful (1s)"},
     {"timeout", 0, "TIME", read_timeout, "the client gives up and closes (the deadline)"},
     {"source", 's', "LIST", read_source,
      "send from these addresses in turn; a prefix stands for this\n"
      "host's addresses inside it"},
-    {"path", 0, "PATH", read_path, "what to ask for (/); given again, in turn"},
+    {"path", 0, "PATH", read_path, "what to ask for with http (/); given again, in turn"},
+    {"name", 0, "NAME", read_name, "the same with dns (example.com)"},
     {"poisson", 0, NULL, read_poisson, "random spacing, else even"},
-    {"seed", 0, "N", read_seed, "of --poisson (1)"},
+    {"seed", 0, "N", read_seed, "of all that is random (1)"},
     {"connections", 0, "N", read_connections,
      "at once, 65536 at most and less than the descriptor limit; a\n"
      "request that finds none free is not_sent (16384)"},
@@ -162,12 +179,15 @@ static const struct row rows[] = {
 
 static const char help_head[] =
     "Usage: sluice-load --target ADDR[:PORT] [OPTION...]\n"
-    "Open-loop HTTP load: one fresh connection per request (but see --keep-alive), sent when the\n"
-    "schedule says so; latency counts from the intended time.\n\n";
+    "Open-loop load: one fresh connection or datagram socket per request (but see --keep-alive), "
+    "sent\n"
+    "when the schedule says so; latency counts from the intended time.\n\n";
 
 static const char help_tail[] =
     "\nEvery request ends as one of: useful, late, unfinished, refused_rst (refused or reset),\n"
-    "refused_timeout (no connection), refused_429, _403, _503, refused_other, not_sent.\n"
+    "refused_timeout (no connection), refused_429, _403, _503, refused_servfail, _refused "
+    "(RCODEs),\n"
+    "refused_unreachable (ICMP, of datagrams), refused_other, not_sent.\n"
     "p*: latency of all that was answered; eff_*: late and unfinished counted at the deadline;\n"
     "refusal_*: time to refusal.\n"
     "Exit: 0 measured, 1 could not, 2 usage.\n";
@@ -198,14 +218,44 @@ static int read_help(struct load_options *options, const char *text)
     return 1;
 }
 
+static int check_kinds(struct load_options *options)
+{
+    const struct protocol *protocol = options->protocol;
+
+    if (options->n_kinds == 0)
+        options->kinds[options->n_kinds++] = protocol->kind_default;
+    else if (!protocol->kind_option || strcmp(options->kind_option, protocol->kind_option)) {
+        fprintf(stderr, "sluice-load: --%s says nothing to --protocol %s; see --help\n",
+                options->kind_option, protocol->name);
+        return -EINVAL;
+    }
+    for (uint32_t i = 0; options->kind_option && i < options->n_kinds; i++) {
+        if (!protocol->kind_fits(options->kinds[i])) {
+            fprintf(stderr, "sluice-load: cannot use \"%s\" as --%s; see --help\n",
+                    options->kinds[i], options->kind_option);
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
 static int check(struct load_options *options)
 {
     if (!options->target_text) {
         fputs("sluice-load: --target is missing; see --help\n", stderr);
         return -EINVAL;
     }
-    if (options->n_kinds == 0)
-        options->kinds[options->n_kinds++] = "/";
+    if (source_parse_target(options->target_text, options->protocol->port, &options->target)) {
+        fprintf(stderr, "sluice-load: cannot use \"%s\" as --target; see --help\n",
+                options->target_text);
+        return -EINVAL;
+    }
+    if (check_kinds(options))
+        return -EINVAL;
+    if (options->keep_alive && options->protocol != &protocol_http) {
+        fputs("sluice-load: --keep-alive is for --protocol http\n", stderr);
+        return -EINVAL;
+    }
     if (options->timeout_ns == 0)
         options->timeout_ns = options->deadline_ns;
     if (options->timeout_ns < options->deadline_ns) {
@@ -283,6 +333,7 @@ int options_read(int argc, char **argv, struct load_options *options)
     int status;
 
     *options = (struct load_options){
+        .protocol = &protocol_http,
         .schedule = {.count = 100, .period_ns = NS_PER_S, .duration_ns = 10 * NS_PER_S, .seed = 1},
         .deadline_ns = NS_PER_S,
         .connections = 16384};

@@ -12,14 +12,17 @@
 /* At once; lowered to what the file descriptor limit allows. */
 #define LOAD_CONNECTIONS_MAX 65536u
 #define LOAD_KINDS_MAX       16u
-#define LOAD_PATH_MAX_BYTES  1024u
-#define LOAD_PORT_OF_HTTP    80
+#define LOAD_KIND_MAX_BYTES  1024u
 
 enum load_format { LOAD_TABLE, LOAD_JSON, LOAD_CSV };
 
+struct protocol;
+
 struct load_options {
     const char *target_text;
-    const char *kinds[LOAD_KINDS_MAX]; /* paths that are asked for in turn */
+    const struct protocol *protocol;
+    const char *kind_option;           /* that named the kinds; NULL: none did */
+    const char *kinds[LOAD_KINDS_MAX]; /* paths or names that are asked for in turn */
     uint32_t n_kinds;
     struct source target;
     struct source_list sources; /* none: the system chooses */

@@ -122,7 +122,7 @@ static void print_series_csv(const struct results *results)
 static void print_table(const struct column *columns, unsigned int n)
 {
     for (unsigned int i = 0; i < n; i++) {
-        printf("%-16s ", columns[i].name);
+        printf("%-20s ", columns[i].name);
         if (columns[i].decimals < 0)
             printf("%12s\n", "-");
         else

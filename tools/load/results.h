@@ -11,13 +11,16 @@
 #include <stdint.h>
 
 /*
- * useful            a complete 200 within the deadline
- * late              a complete 200 after it
+ * useful            a complete good reply (200, RCODE 0, the echo, the handshake) by the deadline
+ * late              the same after it
  * unfinished        connected, but no complete reply when the client gave up, or the reply broke
- * off refused_rst       connection refused, or reset before the first byte of a reply
+ *                   off; of datagrams: silence, whoever lost the datagram
+ * refused_rst       connection refused, or reset before the first byte of a reply
  * refused_timeout   no connection when the client gave up
  * refused_429 ...   that status
- * refused_other     another status, an error of the network, or closed without a byte
+ * refused_servfail, refused_refused   that RCODE
+ * refused_unreachable   an ICMP error for the datagram
+ * refused_other     another status or RCODE, an error of the network, or closed without a byte
  * not_sent          the generator had no descriptor, port or place for it: not the service's doing
  */
 #define OUTCOME_LIST(X)                                                                            \
@@ -29,6 +32,9 @@
     X(REFUSED_429, "refused_429")                                                                  \
     X(REFUSED_403, "refused_403")                                                                  \
     X(REFUSED_503, "refused_503")                                                                  \
+    X(REFUSED_SERVFAIL, "refused_servfail")                                                        \
+    X(REFUSED_REFUSED, "refused_refused")                                                          \
+    X(REFUSED_UNREACHABLE, "refused_unreachable")                                                  \
     X(REFUSED_OTHER, "refused_other")                                                              \
     X(NOT_SENT, "not_sent")
 

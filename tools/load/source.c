@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/load/options.h"
-
 static in_port_t *port_of(struct source *source)
 {
     if (source->address.ss_family == AF_INET)
@@ -45,12 +43,12 @@ static int parse_address(const char *text, struct source *out)
     return 0;
 }
 
-int source_parse_target(const char *text, struct source *out)
+int source_parse_target(const char *text, in_port_t port, struct source *out)
 {
     int error = parse_address(text, out);
 
     if (!error && *port_of(out) == 0)
-        *port_of(out) = htons(LOAD_PORT_OF_HTTP);
+        *port_of(out) = htons(port);
     return error;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SLUICE_LOAD_SOURCE_H
 #define SLUICE_LOAD_SOURCE_H
 
+#include <netinet/in.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -18,8 +19,8 @@ struct source_list {
     struct source *list;
 };
 
-/* "192.0.2.1:80", "[2001:db8::1]:80", or without a port (80). 0 or -EINVAL. */
-int source_parse_target(const char *text, struct source *out);
+/* "192.0.2.1:80", "[2001:db8::1]:80", or without a port (`port`). 0 or -EINVAL. */
+int source_parse_target(const char *text, in_port_t port, struct source *out);
 
 /*
  * A list separated by commas: addresses, and prefixes, which stand for those addresses of this host

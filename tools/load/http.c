@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A GET of HTTP/1.1 and its reply, whole when http_parser says so. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "tools/load/protocol.h"
+
+/* Printable and without blanks, so that it cannot break out of the request line. */
+static bool path_fits(const char *path)
+{
+    if (*path != '/' || strlen(path) > LOAD_KIND_MAX_BYTES)
+        return false;
+    for (; *path; path++) {
+        if (*path <= ' ' || *path > '~')
+            return false;
+    }
+    return true;
+}
+
+static void compose(const struct load_options *options, const char *kind, struct request_text *out)
+{
+    out->bytes =
+        (size_t)snprintf(out->text, sizeof(out->text),
+                         "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: sluice-load\r\n"
+                         "Connection: %s\r\n\r\n",
+                         kind, options->target_text, options->keep_alive ? "keep-alive" : "close");
+}
+
+static void begin(struct attempt *attempt)
+{
+    http_parser_init(&attempt->http, HTTP_RESPONSE);
+    attempt->http.data = attempt;
+}
+
+static int on_complete(struct http_parser *parser)
+{
+    struct attempt *attempt = parser->data;
+
+    attempt->complete = true;
+    attempt->lasts = http_should_keep_alive(parser);
+    /* What follows is not of this reply. */
+    http_parser_pause(parser, 1);
+    return 0;
+}
+
+static enum outcome verdict_of(unsigned int status)
+{
+    switch (status) {
+    case 200:
+        return OUTCOME_USEFUL;
+    case 403:
+        return OUTCOME_REFUSED_403;
+    case 429:
+        return OUTCOME_REFUSED_429;
+    case 503:
+        return OUTCOME_REFUSED_503;
+    default:
+        return OUTCOME_REFUSED_OTHER;
+    }
+}
+
+static enum reading read_reply(struct attempt *attempt, const char *bytes, size_t n)
+{
+    static const struct http_parser_settings settings = {.on_message_complete = on_complete};
+    size_t parsed;
+
+    attempt->answered |= n > 0;
+    /* Zero bytes tell the parser of the end, which completes a reply without a length. */
+    parsed = http_parser_execute(&attempt->http, &settings, bytes, n);
+    if (attempt->complete) {
+        attempt->lasts &= n > 0 && parsed == n;
+        attempt->verdict = verdict_of(attempt->http.status_code);
+        return READ_COMPLETE;
+    }
+    return n == 0 || HTTP_PARSER_ERRNO(&attempt->http) != HPE_OK ? READ_BROKEN : READ_MORE;
+}
+
+const struct protocol protocol_http = {.name = "http",
+                                       .socket_type = SOCK_STREAM,
+                                       .port = 80,
+                                       .kind_option = "path",
+                                       .kind_default = "/",
+                                       .kind_fits = path_fits,
+                                       .compose = compose,
+                                       .begin = begin,
+                                       .read = read_reply};
