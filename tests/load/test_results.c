@@ -84,8 +84,25 @@ static void send_rate_and_worst_lag(void **state)
     results_sent(&results, 0, 10);
     results_sent(&results, 10 * NS_PER_MS, 17 * NS_PER_MS);
     results_sent(&results, 20 * NS_PER_MS, 20 * NS_PER_MS + 10);
+    assert_int_equal(results.attempts, 3);
     assert_int_equal(results.lag_max_ns, 7 * NS_PER_MS);
     assert_true(results_sent_per_s(&results) > 99.999 && results_sent_per_s(&results) < 100.001);
+    results_free(&results);
+}
+
+/* A tenth of the deadline is not behind yet, and early is not late. */
+static void behind_is_more_than_a_tenth_of_the_deadline(void **state)
+{
+    struct results results;
+
+    (void)state;
+    assert_int_equal(results_init(&results, 3, NS_PER_S, NS_PER_S), 0);
+    results_sent(&results, 10, 9);
+    assert_int_equal(results.lag_max_ns, 0);
+    results_sent(&results, 0, NS_PER_S / 10);
+    assert_int_equal(results.behind, 0);
+    results_sent(&results, 0, NS_PER_S / 10 + 1);
+    assert_int_equal(results.behind, 1);
     results_free(&results);
 }
 
@@ -95,6 +112,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_exact),
         cmocka_unit_test(broken_promises_cost_the_deadline),
         cmocka_unit_test(send_rate_and_worst_lag),
+        cmocka_unit_test(behind_is_more_than_a_tenth_of_the_deadline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

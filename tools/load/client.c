@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "tools/load/random.h"
+#include "tools/load/work.h"
 
 #define REPLY_CHUNK_BYTES 65536u
 /* Descriptors left to the event loop, the standard streams and the libraries. */
 #define DESCRIPTORS_KEPT 32u
+#define NS_PER_S         UINT64_C(1000000000)
 
 static void on_ready(int fd, short what, void *arg);
 
@@ -26,9 +28,19 @@ uint64_t client_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t run_clock_ns(const struct client *client)
+uint64_t client_run_ns(const struct client *client)
 {
-    return client_clock_ns() - client->start_ns;
+    uint64_t now_ns = client_clock_ns();
+
+    return now_ns > client->start_ns ? now_ns - client->start_ns : 0;
+}
+
+struct timeval client_time_left(uint64_t now_ns, uint64_t then_ns)
+{
+    uint64_t left_us = then_ns > now_ns ? (then_ns - now_ns + 999) / 1000 : 0;
+
+    return (struct timeval){.tv_sec = (time_t)(left_us / 1000000),
+                            .tv_usec = (suseconds_t)(left_us % 1000000)};
 }
 
 static uint32_t connections_allowed(uint32_t wanted)
@@ -107,30 +119,34 @@ static void keep_open(struct attempt *attempt)
     TAILQ_INSERT_TAIL(&client->idle, attempt, place);
 }
 
-static void finish(struct attempt *attempt, enum outcome outcome, uint64_t latency_ns)
+static void finish(struct attempt *attempt, enum outcome outcome, uint64_t now_ns)
 {
-    struct client *client = attempt->client;
+    const struct client *client = attempt->client;
+    struct work *work = attempt->work;
+    uint64_t retry_after_ns = attempt->retry_after_s * NS_PER_S;
 
-    results_add(client->results, outcome, attempt->intended_ns, latency_ns);
-    if (attempt->lasts && client->options->keep_alive && !client->draining)
+    if (attempt->lasts && client->options->keep_alive)
         keep_open(attempt);
     else
         hang_up(attempt);
+    work_tried(work, outcome, now_ns, retry_after_ns);
 }
 
 static void finish_now(struct attempt *attempt, enum outcome outcome)
 {
-    finish(attempt, outcome, run_clock_ns(attempt->client) - attempt->intended_ns);
+    finish(attempt, outcome, client_run_ns(attempt->client));
 }
 
 static void finish_complete(struct attempt *attempt)
 {
-    uint64_t latency_ns = run_clock_ns(attempt->client) - attempt->intended_ns;
+    const struct client *client = attempt->client;
+    uint64_t now_ns = client_run_ns(client);
     enum outcome outcome = attempt->verdict;
 
-    if (outcome == OUTCOME_USEFUL && latency_ns > attempt->client->options->deadline_ns)
+    if (outcome == OUTCOME_USEFUL &&
+        now_ns > attempt->work->arrival.at_ns + client->options->deadline_ns)
         outcome = OUTCOME_LATE;
-    finish(attempt, outcome, latency_ns);
+    finish(attempt, outcome, now_ns);
 }
 
 static bool is_stream(const struct client *client)
@@ -164,11 +180,8 @@ static void finish_broken(struct attempt *attempt, int error)
 static void wait_for(struct attempt *attempt, short what)
 {
     struct client *client = attempt->client;
-    uint64_t give_up_ns = attempt->intended_ns + client->options->timeout_ns;
-    uint64_t now_ns = run_clock_ns(client);
-    uint64_t left_us = give_up_ns > now_ns ? (give_up_ns - now_ns + 999) / 1000 : 0;
-    struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
-                           .tv_usec = (suseconds_t)(left_us % 1000000)};
+    uint64_t give_up_ns = attempt->work->arrival.at_ns + client->options->timeout_ns;
+    struct timeval left = client_time_left(client_run_ns(client), give_up_ns);
 
     event_assign(&attempt->event, client->base, attempt->fd, what, on_ready, attempt);
     event_add(&attempt->event, &left);
@@ -268,10 +281,10 @@ static int open_socket(const struct client *client, const struct source *source)
     return fd;
 }
 
-static void not_sent(struct client *client, uint64_t intended_ns, int error)
+static void not_sent(struct client *client, struct work *work, int error)
 {
     client->not_sent_errno = error;
-    results_add(client->results, OUTCOME_NOT_SENT, intended_ns, 0);
+    work_tried(work, OUTCOME_NOT_SENT, client_run_ns(client), 0);
 }
 
 /* What connect() says about the generator rather than about the service. */
@@ -280,38 +293,37 @@ static bool own_shortage(int error)
     return error == EADDRNOTAVAIL || error == EAGAIN || error == ENOBUFS || error == ENOMEM;
 }
 
-static void begin(struct attempt *attempt, struct client *client, const struct arrival *arrival,
-                  int fd)
+static void begin(struct attempt *attempt, struct client *client, struct work *work, int fd)
 {
     *attempt = (struct attempt){.client = client,
-                                .intended_ns = arrival->at_ns,
-                                .text = &client->texts[arrival->kind],
+                                .work = work,
+                                .text = &client->texts[work->arrival.kind],
                                 .id = random_next(&client->random),
                                 .fd = fd};
     event_assign(&attempt->event, client->base, fd, EV_WRITE, on_ready, attempt);
 }
 
-static void send_on_fresh(struct attempt *attempt, struct client *client,
-                          const struct arrival *arrival)
+static void try_on_fresh(struct attempt *attempt, struct client *client, struct work *work)
 {
     const struct source_list *sources = &client->options->sources;
     const struct source *target = &client->options->target;
-    int fd = open_socket(client, sources->n ? &sources->list[arrival->source] : NULL), error = 0;
+    int fd = open_socket(client, sources->n ? &sources->list[work->arrival.source] : NULL);
+    int error = 0;
 
     if (fd < 0) {
-        not_sent(client, arrival->at_ns, errno);
+        not_sent(client, work, errno);
         return;
     }
     if (connect(fd, (const void *)&target->address, target->length) && errno != EINPROGRESS)
         error = errno;
     if (own_shortage(error)) {
         close(fd);
-        not_sent(client, arrival->at_ns, error);
+        not_sent(client, work, error);
         return;
     }
-    results_sent(client->results, arrival->at_ns, run_clock_ns(client));
+    results_sent(client->results, work->due_ns, client_run_ns(client));
     TAILQ_REMOVE(&client->free, attempt, place);
-    begin(attempt, client, arrival, fd);
+    begin(attempt, client, work, fd);
     if (error)
         finish_broken(attempt, error);
     else if (is_stream(client))
@@ -320,35 +332,40 @@ static void send_on_fresh(struct attempt *attempt, struct client *client,
         go_on_connected(attempt);
 }
 
-void client_send(struct client *client, const struct arrival *arrival)
+void client_try(struct client *client, struct work *work)
 {
-    uint64_t now_ns = run_clock_ns(client);
+    uint64_t now_ns = client_run_ns(client);
     struct attempt *attempt;
 
     /* Nobody would have waited for it any more. */
-    if (now_ns >= arrival->at_ns + client->options->timeout_ns) {
-        not_sent(client, arrival->at_ns, ETIME);
+    if (now_ns >= work->arrival.at_ns + client->options->timeout_ns) {
+        not_sent(client, work, ETIME);
         return;
     }
     attempt = take_idle(client);
     if (attempt) {
-        results_sent(client->results, arrival->at_ns, now_ns);
-        begin(attempt, client, arrival, attempt->fd);
+        results_sent(client->results, work->due_ns, now_ns);
+        begin(attempt, client, work, attempt->fd);
         go_on_connected(attempt);
         return;
     }
     attempt = TAILQ_FIRST(&client->free);
     if (attempt)
-        send_on_fresh(attempt, client, arrival);
+        try_on_fresh(attempt, client, work);
     else
-        not_sent(client, arrival->at_ns, EMFILE);
+        not_sent(client, work, EMFILE);
+}
+
+void client_rest(struct client *client)
+{
+    struct attempt *attempt;
+
+    while (client->draining && client->n_works == 0 && (attempt = take_idle(client)))
+        hang_up(attempt);
 }
 
 void client_drain(struct client *client)
 {
-    struct attempt *attempt;
-
     client->draining = true;
-    while ((attempt = take_idle(client)))
-        hang_up(attempt);
+    client_rest(client);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One request's life: a fresh connection or datagram socket, one request, one reply.
+ * One attempt's life: a fresh connection or datagram socket, one request, one reply.
  * With `keep_alive` the connection, if the service leaves it open after a whole reply, is used
- * again by a later request, the one that has been idle for longest first.
+ * again by a later attempt, the one that has been idle for longest first.
  *
- * An honest open-loop client: it is sent when the schedule says so whatever became of the others,
- * its latency counts from that intended time even if the generator was late itself, and it gives up
- * at its timeout as people do, closing the connection. What the service then still does for it is
- * the service's own affair, and the point of the exercise.
+ * An honest client: its latency counts from the intended time of the work even if the generator was
+ * late itself, and it gives up at its timeout as people do, closing the connection. What the
+ * service then still does for it is the service's own affair, and the point of the exercise.
  */
 #ifndef SLUICE_LOAD_CLIENT_H
 #define SLUICE_LOAD_CLIENT_H
@@ -16,11 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/time.h>
 
 #include "tools/load/options.h"
 #include "tools/load/protocol.h"
 #include "tools/load/results.h"
 #include "tools/load/schedule.h"
+
+struct work;
 
 struct client {
     const struct load_options *options;
@@ -30,9 +32,10 @@ struct client {
     struct attempt *pool;
     uint32_t pool_size;
     TAILQ_HEAD(attempt_list, attempt) free, idle; /* idle: with an open connection */
+    uint64_t n_works;                             /* under way, those between two attempts too */
     bool draining;
-    uint64_t random;    /* what the ids of attempts are drawn from */
-    int not_sent_errno; /* why the last request that could not be sent was not */
+    uint64_t random;    /* what ids of attempts and waits between them are drawn from */
+    int not_sent_errno; /* why the last attempt that could not be made was not */
     struct request_text texts[LOAD_KINDS_MAX];
 };
 
@@ -41,12 +44,18 @@ int client_init(struct client *client, const struct load_options *options, struc
                 struct event_base *base);
 void client_free(struct client *client);
 
-/* Starts the request that is due; its outcome is in the results once, now or later. */
-void client_send(struct client *client, const struct arrival *arrival);
+/* Makes an attempt at `work`; work_tried() is told how it ended, now or later. */
+void client_try(struct client *client, struct work *work);
 
-/* After the last request: connections are closed as they fall idle, those that are at once. */
+/* After the last work was started: idle connections are closed once none is under way. */
 void client_drain(struct client *client);
+/* Work has ended; see client_drain(). */
+void client_rest(struct client *client);
 
 uint64_t client_clock_ns(void);
+/* Since the start of the run, 0 before it. */
+uint64_t client_run_ns(const struct client *client);
+/* From `now_ns` to `then_ns`, rounded up, as libevent wants it; 0 when that has passed. */
+struct timeval client_time_left(uint64_t now_ns, uint64_t then_ns);
 
 #endif

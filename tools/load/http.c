@@ -2,9 +2,14 @@
 /* A GET of HTTP/1.1 and its reply, whole when http_parser says so. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "tools/load/protocol.h"
+
+#define RETRY_AFTER "retry-after"
+/* Longer than any run. */
+#define RETRY_AFTER_MAX_S 10000000u
 
 /* Printable and without blanks, so that it cannot break out of the request line. */
 static bool path_fits(const char *path)
@@ -31,6 +36,38 @@ static void begin(struct attempt *attempt)
 {
     http_parser_init(&attempt->http, HTTP_RESPONSE);
     attempt->http.data = attempt;
+}
+
+static int on_field(struct http_parser *parser, const char *at, size_t n)
+{
+    struct attempt *attempt = parser->data;
+
+    if (attempt->in_value)
+        attempt->field_bytes = 0;
+    attempt->in_value = false;
+    for (size_t i = 0; i < n && attempt->field_bytes < sizeof(attempt->field); i++)
+        attempt->field[attempt->field_bytes++] = at[i];
+    return 0;
+}
+
+/* Fields and values come in pieces. A date, or whatever else is no number, asks for nothing. */
+static int on_value(struct http_parser *parser, const char *at, size_t n)
+{
+    struct attempt *attempt = parser->data;
+
+    attempt->in_value = true;
+    if (attempt->field_bytes != strlen(RETRY_AFTER) ||
+        strncasecmp(attempt->field, RETRY_AFTER, strlen(RETRY_AFTER)))
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (at[i] < '0' || at[i] > '9' || attempt->retry_after_s > RETRY_AFTER_MAX_S) {
+            attempt->retry_after_s = 0;
+            attempt->field_bytes = 0;
+            break;
+        }
+        attempt->retry_after_s = attempt->retry_after_s * 10 + (uint32_t)(at[i] - '0');
+    }
+    return 0;
 }
 
 static int on_complete(struct http_parser *parser)
@@ -62,7 +99,9 @@ static enum outcome verdict_of(unsigned int status)
 
 static enum reading read_reply(struct attempt *attempt, const char *bytes, size_t n)
 {
-    static const struct http_parser_settings settings = {.on_message_complete = on_complete};
+    static const struct http_parser_settings settings = {.on_header_field = on_field,
+                                                         .on_header_value = on_value,
+                                                         .on_message_complete = on_complete};
     size_t parsed;
 
     attempt->answered |= n > 0;
@@ -71,6 +110,8 @@ static enum reading read_reply(struct attempt *attempt, const char *bytes, size_
     if (attempt->complete) {
         attempt->lasts &= n > 0 && parsed == n;
         attempt->verdict = verdict_of(attempt->http.status_code);
+        if (attempt->verdict != OUTCOME_REFUSED_429 && attempt->verdict != OUTCOME_REFUSED_503)
+            attempt->retry_after_s = 0;
         return READ_COMPLETE;
     }
     return n == 0 || HTTP_PARSER_ERRNO(&attempt->http) != HPE_OK ? READ_BROKEN : READ_MORE;

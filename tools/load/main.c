@@ -28,7 +28,7 @@ static int measure(const struct load_options *options)
     if (error)
         goto out_results;
     results_finish(&results);
-    report_warn(options, &results, not_sent_errno);
+    report_warn(&results, not_sent_errno);
     report_print(options, &results);
 out_results:
     results_free(&results);

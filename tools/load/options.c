@@ -115,6 +115,38 @@ static int read_keep_alive(struct load_options *options, const char *text)
     return error;
 }
 
+static int read_attempts(struct load_options *options, const char *text)
+{
+    uint64_t n;
+
+    if (parse_whole(text, LOAD_ATTEMPTS_MAX, &n) || n == 0)
+        return -EINVAL;
+    options->attempts = (uint32_t)n;
+    return 0;
+}
+
+static int read_backoff(struct load_options *options, const char *text)
+{
+    return parse_range(text, &options->backoff.base_ns, &options->backoff.max_ns);
+}
+
+/* One of two words. */
+static int read_word(const char *text, const char *yes, const char *no, bool *out)
+{
+    *out = strcmp(text, yes) == 0;
+    return *out || strcmp(text, no) == 0 ? 0 : -EINVAL;
+}
+
+static int read_jitter(struct load_options *options, const char *text)
+{
+    return read_word(text, "full", "none", &options->backoff.jitter);
+}
+
+static int read_retry_after(struct load_options *options, const char *text)
+{
+    return read_word(text, "obey", "ignore", &options->obey_retry_after);
+}
+
 static int read_json(struct load_options *options, const char *text)
 {
     (void)text;
@@ -168,6 +200,15 @@ static const struct row rows[] = {
     {"keep-alive", 0, "N", read_keep_alive,
      "in place of --connections: N at most that stay open and are used\n"
      "again; if none is idle, the request's source opens a new one"},
+    {"attempts", 0, "N", read_attempts,
+     "at a piece of work, 100 at most (1): when it is refused it is tried\n"
+     "again, if it is still before its deadline then"},
+    {"backoff", 0, "BASE..MAX", read_backoff,
+     "the wait before that, twice as long each time (50ms..1s)"},
+    {"jitter", 0, "full|none", read_jitter, "a random part of the wait, or all of it (full)"},
+    {"retry-after", 0, "HOW", read_retry_after,
+     "obey: not before the seconds that a 429 or 503 asks for;\n"
+     "ignore (obey)"},
     {"json", 'j', NULL, read_json, "one JSON object"},
     {"csv", 0, NULL, read_csv, "a header and a row"},
     {"series", 0, NULL, read_series, "also what became of each second's requests"},
@@ -184,12 +225,15 @@ static const char help_head[] =
     "when the schedule says so; latency counts from the intended time.\n\n";
 
 static const char help_tail[] =
-    "\nEvery request ends as one of: useful, late, unfinished, refused_rst (refused or reset),\n"
+    "\noffered: pieces of work; attempts: what was sent for them. Work ends as its last attempt:\n"
+    " useful, late, unfinished, refused_rst (refused or reset),\n"
     "refused_timeout (no connection), refused_429, _403, _503, refused_servfail, _refused "
     "(RCODEs),\n"
     "refused_unreachable (ICMP, of datagrams), refused_other, not_sent.\n"
     "p*: latency of all that was answered; eff_*: late and unfinished counted at the deadline;\n"
-    "refusal_*: time to refusal.\n"
+    "refusal_*: time to the last refusal; behind: attempts that went out late, by more than a "
+    "tenth of\n"
+    "the deadline, lag_max_ms the worst of them.\n"
     "Exit: 0 measured, 1 could not, 2 usage.\n";
 
 static void print_row(const struct row *row)
@@ -336,6 +380,9 @@ int options_read(int argc, char **argv, struct load_options *options)
         .protocol = &protocol_http,
         .schedule = {.count = 100, .period_ns = NS_PER_S, .duration_ns = 10 * NS_PER_S, .seed = 1},
         .deadline_ns = NS_PER_S,
+        .attempts = 1,
+        .backoff = {.base_ns = NS_PER_S / 20, .max_ns = NS_PER_S, .jitter = true},
+        .obey_retry_after = true,
         .connections = 16384};
     status = read_all(argc, argv, options);
     return status ? status : check(options);

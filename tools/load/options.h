@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/load/backoff.h"
 #include "tools/load/schedule.h"
 #include "tools/load/source.h"
 
 /* At once; lowered to what the file descriptor limit allows. */
 #define LOAD_CONNECTIONS_MAX 65536u
+#define LOAD_ATTEMPTS_MAX    100u
 #define LOAD_KINDS_MAX       16u
 #define LOAD_KIND_MAX_BYTES  1024u
 
@@ -29,6 +31,9 @@ struct load_options {
     struct schedule_request schedule;
     uint64_t deadline_ns; /* a reply complete by then is useful */
     uint64_t timeout_ns;  /* the client gives up; never before the deadline */
+    uint32_t attempts;    /* at a piece of work, at most */
+    struct backoff backoff;
+    bool obey_retry_after;
     uint32_t connections; /* at once, at most */
     bool keep_alive;      /* and used again */
     enum load_format format;

@@ -69,3 +69,17 @@ int parse_rate(const char *text, uint64_t *count, uint64_t *period_ns)
         return -EINVAL;
     return parse_unit(end + 1, period_ns);
 }
+
+int parse_range(const char *text, uint64_t *from_ns, uint64_t *to_ns)
+{
+    const char *dots = strstr(text, "..");
+    char first[32];
+
+    if (!dots || (size_t)(dots - text) >= sizeof(first))
+        return -EINVAL;
+    memcpy(first, text, (size_t)(dots - text));
+    first[dots - text] = '\0';
+    if (parse_duration(first, from_ns) || parse_duration(dots + 2, to_ns) || *from_ns > *to_ns)
+        return -EINVAL;
+    return 0;
+}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers as people write them on a command line. All return 0 or -EINVAL, and take the whole text.
- */
+/* Numbers as people write them. All readers take the whole text and return 0 or -EINVAL. */
 #ifndef SLUICE_LOAD_PARSE_H
 #define SLUICE_LOAD_PARSE_H
 
@@ -14,5 +13,7 @@ int parse_whole(const char *text, uint64_t max, uint64_t *out);
 int parse_duration(const char *text, uint64_t *ns);
 /* "850/s": 1 to SCHEDULE_RATE_MAX in one of these units. */
 int parse_rate(const char *text, uint64_t *count, uint64_t *period_ns);
+/* "50ms..1s": two of them, the first not above the second. */
+int parse_range(const char *text, uint64_t *from_ns, uint64_t *to_ns);
 
 #endif

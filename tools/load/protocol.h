@@ -18,6 +18,7 @@
 #include "tools/load/results.h"
 
 struct client;
+struct work;
 
 /* What is sent for one kind of work. */
 struct request_text {
@@ -30,7 +31,7 @@ struct attempt {
     struct event event;
     struct client *client;
     TAILQ_ENTRY(attempt) place;
-    uint64_t intended_ns;
+    struct work *work;
     struct request_text *text;
     size_t written_bytes;
     int fd;
@@ -41,7 +42,11 @@ struct attempt {
     bool complete;           /* the HTTP parser has seen the end of the reply */
     bool answered;           /* at least one byte of a reply came */
     bool lasts;              /* the connection can take another request */
-    enum outcome verdict;    /* of a complete reply; OUTCOME_USEFUL also when it is too late */
+    char field[12];          /* of the HTTP header that is being read, as much as matters */
+    uint8_t field_bytes;
+    bool in_value;
+    uint32_t retry_after_s; /* what a reply asked for in seconds, 0: nothing */
+    enum outcome verdict;   /* of a complete reply; OUTCOME_USEFUL also when it is too late */
 };
 
 enum reading { READ_MORE, READ_COMPLETE, READ_BROKEN };

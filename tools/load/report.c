@@ -45,6 +45,7 @@ static unsigned int fill_columns(const struct results *results, struct column *c
     unsigned int n = 0;
 
     columns[n++] = count_of("offered", results->offered);
+    columns[n++] = count_of("attempts", results->attempts);
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         columns[n++] = count_of(outcome_names[i], results->outcomes[i]);
         if (i == OUTCOME_USEFUL)
@@ -62,6 +63,7 @@ static unsigned int fill_columns(const struct results *results, struct column *c
     columns[n++] = percentile_of("refusal_p50_ms", &results->refusal, 50);
     columns[n++] = percentile_of("refusal_p99_ms", &results->refusal, 99);
     columns[n++] = rate_of("sent_per_s", results_sent_per_s(results));
+    columns[n++] = count_of("behind", results->behind);
     columns[n] = rate_of("lag_max_ms", (double)results->lag_max_ns / NS_PER_MS);
     columns[n++].decimals = 3;
     return n;
@@ -168,8 +170,7 @@ void report_print(const struct load_options *options, const struct results *resu
     }
 }
 
-void report_warn(const struct load_options *options, const struct results *results,
-                 int not_sent_errno)
+void report_warn(const struct results *results, int not_sent_errno)
 {
     uint64_t not_sent = results->outcomes[OUTCOME_NOT_SENT];
 
@@ -178,10 +179,10 @@ void report_warn(const struct load_options *options, const struct results *resul
                 "sluice-load: fell behind its schedule: %" PRIu64 " of %" PRIu64
                 " requests not sent (last reason: %s)\n",
                 not_sent, results->offered, strerror(not_sent_errno));
-    /* A tenth of the deadline is the point where the generator shows in the result. */
-    if (results->lag_max_ns > options->deadline_ns / 10)
-        fprintf(
-            stderr,
-            "sluice-load: fell behind its schedule: a request went out %.1f ms after its time\n",
-            (double)results->lag_max_ns / NS_PER_MS);
+    if (results->behind)
+        fprintf(stderr,
+                "sluice-load: fell behind its schedule: %" PRIu64 " of %" PRIu64
+                " attempts went out late, by more than a tenth of the deadline; the worst by "
+                "%.1f ms\n",
+                results->behind, results->attempts, (double)results->lag_max_ns / NS_PER_MS);
 }

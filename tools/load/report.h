@@ -9,7 +9,6 @@
 /* To stdout. Finished results only. */
 void report_print(const struct load_options *options, const struct results *results);
 /* Says on stderr where the generator fell short of its schedule. */
-void report_warn(const struct load_options *options, const struct results *results,
-                 int not_sent_errno);
+void report_warn(const struct results *results, int not_sent_errno);
 
 #endif

@@ -32,15 +32,18 @@ void results_free(struct results *results)
     *results = (struct results){0};
 }
 
-void results_sent(struct results *results, uint64_t intended_ns, uint64_t sent_ns)
+void results_sent(struct results *results, uint64_t due_ns, uint64_t sent_ns)
 {
-    uint64_t lag_ns = sent_ns - intended_ns;
+    uint64_t lag_ns = sent_ns > due_ns ? sent_ns - due_ns : 0;
 
-    if (results->sent++ == 0)
+    if (results->attempts++ == 0)
         results->first_sent_ns = sent_ns;
     results->last_sent_ns = sent_ns;
     if (lag_ns > results->lag_max_ns)
         results->lag_max_ns = lag_ns;
+    /* From there on the generator shows in the result. */
+    if (lag_ns > results->deadline_ns / 10)
+        results->behind++;
 }
 
 static void keep(struct latencies *latencies, uint64_t ns)
@@ -89,6 +92,11 @@ void results_finish(struct results *results)
     qsort(results->refusal.ns, results->refusal.n, sizeof(uint64_t), compare_ns);
 }
 
+bool outcome_is_refusal(enum outcome outcome)
+{
+    return outcome >= OUTCOME_REFUSED_RST && outcome <= OUTCOME_REFUSED_OTHER;
+}
+
 uint64_t results_refused(const uint64_t outcomes[OUTCOME_COUNT])
 {
     uint64_t sum = 0;
@@ -110,7 +118,7 @@ double results_sent_per_s(const struct results *results)
 {
     uint64_t span_ns = results->last_sent_ns - results->first_sent_ns;
 
-    if (results->sent < 2 || span_ns == 0)
+    if (results->attempts < 2 || span_ns == 0)
         return 0;
-    return (double)(results->sent - 1) * (double)NS_PER_S / (double)span_ns;
+    return (double)(results->attempts - 1) * (double)NS_PER_S / (double)span_ns;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What became of the requests. Every request offered has exactly one outcome, so that
+ * What became of the work. Each piece that was offered has exactly one outcome, that of its last
+ * attempt, so that
  *   offered = useful + late + unfinished + refused (all kinds) + not_sent.
  * All latencies count from the intended time of sending.
  */
@@ -60,29 +61,32 @@ struct results {
     struct latencies answered;  /* useful and late, as they were */
     struct latencies effective; /* useful as it was; late and unfinished at the deadline */
     struct latencies refusal;   /* time to refusal, every kind */
-    uint64_t first_sent_ns, last_sent_ns, sent, lag_max_ns;
+    uint64_t first_sent_ns, last_sent_ns, lag_max_ns;
+    uint64_t attempts; /* that were sent */
+    uint64_t behind;   /* of them, more than a tenth of the deadline after their time */
     uint32_t n_seconds;
     struct second *seconds;
 };
 
-/* Room for `offered` requests. 0 or -ENOMEM. */
+/* Room for `offered` pieces of work. 0 or -ENOMEM. */
 int results_init(struct results *results, uint64_t offered, uint64_t duration_ns,
                  uint64_t deadline_ns);
 void results_free(struct results *results);
 
-/* A request meant for `intended_ns` of the run went out at `sent_ns`. */
-void results_sent(struct results *results, uint64_t intended_ns, uint64_t sent_ns);
-/* Its outcome, `latency_ns` after the intended time. Once per request. */
+/* An attempt that was due at `due_ns` of the run went out at `sent_ns`. */
+void results_sent(struct results *results, uint64_t due_ns, uint64_t sent_ns);
+/* An outcome, `latency_ns` after the intended time. Once per piece of work. */
 void results_add(struct results *results, enum outcome outcome, uint64_t intended_ns,
                  uint64_t latency_ns);
 /* Sorts; call once, before the questions below. */
 void results_finish(struct results *results);
 
+bool outcome_is_refusal(enum outcome outcome);
 uint64_t results_refused(const uint64_t outcomes[OUTCOME_COUNT]);
 /* Nearest rank: the smallest value that `percent` of all do not exceed; *ns untouched and false
  * when there is none. */
 bool results_percentile(const struct latencies *latencies, unsigned int percent, uint64_t *ns);
-/* Requests per second from the first to the last sent; 0 below two. */
+/* Attempts per second from the first to the last sent; 0 below two. */
 double results_sent_per_s(const struct results *results);
 
 #endif

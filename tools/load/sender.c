@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "tools/load/work.h"
+
 /* Requests started per turn of the loop, so that replies are read in between when behind. */
 #define SENDS_PER_TURN 64u
 /* Between set-up and the first request. */
@@ -18,10 +20,7 @@ struct sender {
 static void wait_for_next(struct sender *sender)
 {
     uint64_t due_ns = sender->client.start_ns + sender->schedule->arrivals[sender->next].at_ns;
-    uint64_t now_ns = client_clock_ns();
-    uint64_t left_us = due_ns > now_ns ? (due_ns - now_ns + 999) / 1000 : 0;
-    struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
-                           .tv_usec = (suseconds_t)(left_us % 1000000)};
+    struct timeval left = client_time_left(client_clock_ns(), due_ns);
 
     evtimer_add(sender->timer, &left);
 }
@@ -30,7 +29,7 @@ static void on_due(int fd, short what, void *arg)
 {
     struct sender *sender = arg;
     const struct schedule *schedule = sender->schedule;
-    uint64_t run_ns = client_clock_ns() - sender->client.start_ns;
+    uint64_t run_ns = client_run_ns(&sender->client);
 
     (void)fd;
     (void)what;
@@ -39,7 +38,7 @@ static void on_due(int fd, short what, void *arg)
 
         if (arrival->at_ns > run_ns)
             break;
-        client_send(&sender->client, arrival);
+        work_start(&sender->client, arrival);
         sender->next++;
     }
     if (sender->next < schedule->n)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A piece of work: what somebody wants done once, in one attempt or several. Its time and its
+ * deadline count from the intended time of the first. Only refusals are tried again: work that was
+ * begun and not finished may have been done, and silence leaves no time.
+ */
+#ifndef SLUICE_LOAD_WORK_H
+#define SLUICE_LOAD_WORK_H
+
+#include "tools/load/client.h"
+
+struct work {
+    struct event again; /* the time of the next attempt */
+    struct client *client;
+    struct arrival arrival;
+    uint64_t due_ns; /* of the latest attempt, of the run */
+    uint32_t attempts;
+};
+
+/* Starts the work that is due; its outcome is in the results once, now or later. */
+void work_start(struct client *client, const struct arrival *arrival);
+
+/* An attempt has ended so at `now_ns` of the run; the service asked to be left alone for
+ * `retry_after_ns` (0: it did not). The work may be gone afterwards. */
+void work_tried(struct work *work, enum outcome outcome, uint64_t now_ns, uint64_t retry_after_ns);
+
+#endif
