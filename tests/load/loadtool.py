@@ -12,15 +12,16 @@ OUTCOMES = ["useful", "late", "unfinished", "refused_rst", "refused_timeout", "r
             "refused_unreachable", "refused_other", "not_sent"]
 
 
-def run(port, *options, host="127.0.0.1"):
-    done = subprocess.run([SLUICE_LOAD, "--target", f"{host}:{port}", "-r", "100/s", "-d", "100ms",
+def run(port, *options, host="127.0.0.1", rate="100/s"):
+    words = ["--rate", rate] if rate else []
+    done = subprocess.run([SLUICE_LOAD, "--target", f"{host}:{port}", *words, "-d", "100ms",
                            *options], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done
 
 
-def measure(port, *options, host="127.0.0.1"):
-    result = json.loads(run(port, "-j", *options, host=host).stdout)
+def measure(port, *options, **more):
+    result = json.loads(run(port, "-j", *options, **more).stdout)
     assert result["offered"] == sum(result[name] for name in OUTCOMES)
     assert result["refused"] == sum(result[name] for name in OUTCOMES if name.startswith("refused"))
     return result

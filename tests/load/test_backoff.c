@@ -49,7 +49,7 @@ static void random_numbers_are_those_of_splitmix64(void **state)
     for (unsigned int i = 0; i < 5; i++)
         assert_int_equal(random_next(&random), expected[i]);
     random = 1234567;
-    assert_int_equal((uint64_t)(random_uniform(&random) * 1e6), 350079);
+    assert_int_equal((uint64_t)(random_uniform(&random) * 0x1p53), (expected[0] >> 11) + 1);
 }
 
 int main(void)

@@ -207,7 +207,12 @@ def test_csv_and_series_have_the_same_names(server):
     (["--protocol", "dns", "--name", "a..b"], "--name"),
     (["--protocol", "dns", "--name", "a" * 64], "--name"),
     (["--protocol", "tcp", "--keep-alive", "1"], "--keep-alive"),
-    (["--target", "web:80"], "--target"), (["extra"], "extra")])
+    (["--target", "web:80"], "--target"),
+    (["--attempts", "0"], "--attempts"), (["--attempts", "101"], "--attempts"),
+    (["--backoff", "1s"], "--backoff"), (["--backoff", "2s..1s"], "--backoff"),
+    (["--jitter", "some"], "--jitter"), (["--retry-after", "maybe"], "--retry-after"),
+    (["--closed", "0"], "--closed"), (["--closed", "2", "--connections", "1"], "--closed"),
+    (["--closed", "2", "--rate", "1/s"], "--rate"), (["--closed", "2", "--poisson"], "--poisson"), (["extra"], "extra")])
 def test_what_cannot_be_used_is_told(options, said):
     done = subprocess.run([SLUICE_LOAD, "--target", "127.0.0.1:9", *options], capture_output=True,
                           text=True, timeout=60, check=False)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sluice-load: open-loop HTTP load, measured from the intended time of each request. */
+/* sluice-load: load for a service, measured from the intended time of each piece of work. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,17 @@ enum { EXIT_MEASURED = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 static int measure(const struct load_options *options)
 {
-    struct schedule schedule;
+    struct schedule schedule = {0};
     struct results results;
-    int error, not_sent_errno = 0;
+    int error = 0, not_sent_errno = 0;
 
-    error = schedule_make(&options->schedule, &schedule);
+    if (!options->closed)
+        error = schedule_make(&options->schedule, &schedule);
     if (error)
         return error;
-    error = results_init(&results, schedule.n, options->schedule.duration_ns, options->deadline_ns);
+    /* Nobody knows beforehand how much a closed loop will ask for. */
+    error = results_init(&results, options->closed ? SCHEDULE_REQUESTS_MAX : schedule.n,
+                         options->schedule.duration_ns, options->deadline_ns);
     if (error)
         goto out_schedule;
     error = sender_run(options, &schedule, &results, &not_sent_errno);

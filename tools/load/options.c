@@ -96,15 +96,25 @@ static int read_seed(struct load_options *options, const char *text)
     return parse_whole(text, UINT64_MAX, &options->schedule.seed);
 }
 
-static int read_connections(struct load_options *options, const char *text)
+static int read_count(const char *text, uint32_t max, uint32_t *out)
 {
     uint64_t n;
 
-    options->keep_alive = false;
-    if (parse_whole(text, LOAD_CONNECTIONS_MAX, &n) || n == 0)
+    if (parse_whole(text, max, &n) || n == 0)
         return -EINVAL;
-    options->connections = (uint32_t)n;
+    *out = (uint32_t)n;
     return 0;
+}
+
+static int read_closed(struct load_options *options, const char *text)
+{
+    return read_count(text, LOAD_CONNECTIONS_MAX, &options->closed);
+}
+
+static int read_connections(struct load_options *options, const char *text)
+{
+    options->keep_alive = false;
+    return read_count(text, LOAD_CONNECTIONS_MAX, &options->connections);
 }
 
 static int read_keep_alive(struct load_options *options, const char *text)
@@ -117,12 +127,7 @@ static int read_keep_alive(struct load_options *options, const char *text)
 
 static int read_attempts(struct load_options *options, const char *text)
 {
-    uint64_t n;
-
-    if (parse_whole(text, LOAD_ATTEMPTS_MAX, &n) || n == 0)
-        return -EINVAL;
-    options->attempts = (uint32_t)n;
-    return 0;
+    return read_count(text, LOAD_ATTEMPTS_MAX, &options->attempts);
 }
 
 static int read_backoff(struct load_options *options, const char *text)
@@ -193,6 +198,11 @@ static const struct row rows[] = {
     {"path", 0, "PATH", read_path, "what to ask for with http (/); given again, in turn"},
     {"name", 0, "NAME", read_name, "the same with dns (example.com)"},
     {"poisson", 0, NULL, read_poisson, "random spacing, else even"},
+    {"closed", 0, "N", read_closed,
+     "in place of --rate: N clients, each asks again when its last\n"
+     "request has ended. Latency then counts from the actual sending,\n"
+     "and a slow service is asked less: what users would have waited\n"
+     "for is not measured. To show what that hides"},
     {"seed", 0, "N", read_seed, "of all that is random (1)"},
     {"connections", 0, "N", read_connections,
      "at once, 65536 at most and less than the descriptor limit; a\n"
@@ -262,61 +272,6 @@ static int read_help(struct load_options *options, const char *text)
     return 1;
 }
 
-static int check_kinds(struct load_options *options)
-{
-    const struct protocol *protocol = options->protocol;
-
-    if (options->n_kinds == 0)
-        options->kinds[options->n_kinds++] = protocol->kind_default;
-    else if (!protocol->kind_option || strcmp(options->kind_option, protocol->kind_option)) {
-        fprintf(stderr, "sluice-load: --%s says nothing to --protocol %s; see --help\n",
-                options->kind_option, protocol->name);
-        return -EINVAL;
-    }
-    for (uint32_t i = 0; options->kind_option && i < options->n_kinds; i++) {
-        if (!protocol->kind_fits(options->kinds[i])) {
-            fprintf(stderr, "sluice-load: cannot use \"%s\" as --%s; see --help\n",
-                    options->kinds[i], options->kind_option);
-            return -EINVAL;
-        }
-    }
-    return 0;
-}
-
-static int check(struct load_options *options)
-{
-    if (!options->target_text) {
-        fputs("sluice-load: --target is missing; see --help\n", stderr);
-        return -EINVAL;
-    }
-    if (source_parse_target(options->target_text, options->protocol->port, &options->target)) {
-        fprintf(stderr, "sluice-load: cannot use \"%s\" as --target; see --help\n",
-                options->target_text);
-        return -EINVAL;
-    }
-    if (check_kinds(options))
-        return -EINVAL;
-    if (options->keep_alive && options->protocol != &protocol_http) {
-        fputs("sluice-load: --keep-alive is for --protocol http\n", stderr);
-        return -EINVAL;
-    }
-    if (options->timeout_ns == 0)
-        options->timeout_ns = options->deadline_ns;
-    if (options->timeout_ns < options->deadline_ns) {
-        fputs("sluice-load: --timeout must not be shorter than --deadline\n", stderr);
-        return -EINVAL;
-    }
-    for (uint32_t i = 0; i < options->sources.n; i++) {
-        if (options->sources.list[i].address.ss_family != options->target.address.ss_family) {
-            fputs("sluice-load: sources and target are not of the same address family\n", stderr);
-            return -EINVAL;
-        }
-    }
-    options->schedule.n_sources = options->sources.n;
-    options->schedule.n_kinds = options->n_kinds;
-    return 0;
-}
-
 /* The rows as getopt wants them; `letters` has room for two characters a row. */
 static void fill_getopt(struct option *names, char *letters)
 {
@@ -378,12 +333,12 @@ int options_read(int argc, char **argv, struct load_options *options)
 
     *options = (struct load_options){
         .protocol = &protocol_http,
-        .schedule = {.count = 100, .period_ns = NS_PER_S, .duration_ns = 10 * NS_PER_S, .seed = 1},
+        .schedule = {.duration_ns = 10 * NS_PER_S, .seed = 1},
         .deadline_ns = NS_PER_S,
         .attempts = 1,
         .backoff = {.base_ns = NS_PER_S / 20, .max_ns = NS_PER_S, .jitter = true},
         .obey_retry_after = true,
         .connections = 16384};
     status = read_all(argc, argv, options);
-    return status ? status : check(options);
+    return status ? status : options_check(options);
 }

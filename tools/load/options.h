@@ -29,6 +29,7 @@ struct load_options {
     struct source target;
     struct source_list sources; /* none: the system chooses */
     struct schedule_request schedule;
+    uint32_t closed;      /* clients of a closed loop; 0: an open one, by the schedule */
     uint64_t deadline_ns; /* a reply complete by then is useful */
     uint64_t timeout_ns;  /* the client gives up; never before the deadline */
     uint32_t attempts;    /* at a piece of work, at most */
@@ -43,5 +44,8 @@ struct load_options {
 /* Fills `options` from the command line. 0; 1 when help or the version was printed; -EINVAL after
  * telling on stderr what is wrong. */
 int options_read(int argc, char **argv, struct load_options *options);
+
+/* The last step of that: completes what was read. 0, or -EINVAL after telling. */
+int options_check(struct load_options *options);
 
 #endif

@@ -18,7 +18,7 @@ struct column {
     int decimals;
 };
 
-#define COLUMNS_MAX (OUTCOME_COUNT + 15)
+#define COLUMNS_MAX (OUTCOME_COUNT + 16)
 
 static struct column count_of(const char *name, uint64_t value)
 {
@@ -40,7 +40,8 @@ static struct column percentile_of(const char *name, const struct latencies *lat
         .name = name, .value = (double)ns / NS_PER_MS, .decimals = found ? 3 : -1};
 }
 
-static unsigned int fill_columns(const struct results *results, struct column *columns)
+static unsigned int fill_columns(const struct load_options *options, const struct results *results,
+                                 struct column *columns)
 {
     unsigned int n = 0;
 
@@ -66,6 +67,7 @@ static unsigned int fill_columns(const struct results *results, struct column *c
     columns[n++] = count_of("behind", results->behind);
     columns[n] = rate_of("lag_max_ms", (double)results->lag_max_ns / NS_PER_MS);
     columns[n++].decimals = 3;
+    columns[n++] = count_of("closed", options->closed);
     return n;
 }
 
@@ -150,7 +152,7 @@ static void print_series_table(const struct results *results)
 void report_print(const struct load_options *options, const struct results *results)
 {
     struct column columns[COLUMNS_MAX];
-    unsigned int n = fill_columns(results, columns);
+    unsigned int n = fill_columns(options, results, columns);
 
     switch (options->format) {
     case LOAD_JSON:
@@ -164,6 +166,10 @@ void report_print(const struct load_options *options, const struct results *resu
         break;
     case LOAD_TABLE:
         print_table(columns, n);
+        if (options->closed)
+            puts("closed loop: latency counts from the actual sending, and waiting that kept a "
+                 "client\n"
+                 "from asking is in no figure above");
         if (options->series)
             print_series_table(results);
         break;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "tools/load/closed.h"
 #include "tools/load/work.h"
 
 /* Requests started per turn of the loop, so that replies are read in between when behind. */
@@ -38,7 +39,7 @@ static void on_due(int fd, short what, void *arg)
 
         if (arrival->at_ns > run_ns)
             break;
-        work_start(&sender->client, arrival);
+        work_start(&sender->client, arrival, NULL);
         sender->next++;
     }
     if (sender->next < schedule->n)
@@ -61,6 +62,30 @@ static struct event_base *new_base(void)
     return base;
 }
 
+/* Both run until nothing is due and nothing under way; every attempt is bounded by its timeout. */
+static int run_open(struct sender *sender, struct event_base *base)
+{
+    sender->timer = evtimer_new(base, on_due, sender);
+    if (!sender->timer)
+        return -ENOMEM;
+    if (sender->schedule->n)
+        wait_for_next(sender);
+    event_base_dispatch(base);
+    event_free(sender->timer);
+    return 0;
+}
+
+static int run_closed(struct sender *sender, struct event_base *base)
+{
+    struct closed closed;
+    int error = closed_start(&closed, &sender->client);
+
+    if (!error)
+        event_base_dispatch(base);
+    closed_free(&closed);
+    return error;
+}
+
 int sender_run(const struct load_options *options, const struct schedule *schedule,
                struct results *results, int *not_sent_errno)
 {
@@ -72,19 +97,9 @@ int sender_run(const struct load_options *options, const struct schedule *schedu
         return -ENOMEM;
     if (client_init(&sender.client, options, results, base))
         goto out_base;
-    sender.timer = evtimer_new(base, on_due, &sender);
-    if (!sender.timer)
-        goto out_client;
     sender.client.start_ns = client_clock_ns() + LEAD_IN_NS;
-    if (schedule->n)
-        wait_for_next(&sender);
-    /* Returns when nothing is due and nothing in flight; every request is bounded by its timeout.
-     */
-    event_base_dispatch(base);
+    error = options->closed ? run_closed(&sender, base) : run_open(&sender, base);
     *not_sent_errno = sender.client.not_sent_errno;
-    event_free(sender.timer);
-    error = 0;
-out_client:
     client_free(&sender.client);
 out_base:
     event_base_free(base);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Follows the schedule: starts each request when it is due, from the sources in turn. */
+/* Follows the schedule: starts each piece of work when it is due. */
 #ifndef SLUICE_LOAD_SENDER_H
 #define SLUICE_LOAD_SENDER_H
 
 #include "tools/load/client.h"
 #include "tools/load/schedule.h"
 
-/* Runs the schedule to the last outcome. 0 or -ENOMEM. */
+/* Runs the schedule, or the closed loop that the options ask for, to the last outcome. 0 or
+ * -ENOMEM. */
 int sender_run(const struct load_options *options, const struct schedule *schedule,
                struct results *results, int *not_sent_errno);
 

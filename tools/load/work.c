@@ -41,17 +41,30 @@ static bool try_again(struct work *work, uint64_t now_ns, uint64_t retry_after_n
     return true;
 }
 
-void work_start(struct client *client, const struct arrival *arrival)
+static void go_on(struct event *next, enum outcome outcome)
+{
+    /* A shortage of the generator's own does not pass at once. */
+    const struct timeval pause = {.tv_usec = outcome == OUTCOME_NOT_SENT ? 10000 : 0};
+
+    if (next)
+        evtimer_add(next, &pause);
+}
+
+void work_start(struct client *client, const struct arrival *arrival, struct event *next)
 {
     struct work *work = malloc(sizeof(*work));
 
     if (!work) {
         client->not_sent_errno = ENOMEM;
         results_add(client->results, OUTCOME_NOT_SENT, arrival->at_ns, 0);
+        go_on(next, OUTCOME_NOT_SENT);
         return;
     }
-    *work = (struct work){
-        .client = client, .arrival = *arrival, .due_ns = arrival->at_ns, .attempts = 1};
+    *work = (struct work){.client = client,
+                          .arrival = *arrival,
+                          .due_ns = arrival->at_ns,
+                          .attempts = 1,
+                          .next = next};
     client->n_works++;
     client_try(client, work);
 }
@@ -63,6 +76,7 @@ void work_tried(struct work *work, enum outcome outcome, uint64_t now_ns, uint64
     if (outcome_is_refusal(outcome) && try_again(work, now_ns, retry_after_ns))
         return;
     results_add(client->results, outcome, work->arrival.at_ns, now_ns - work->arrival.at_ns);
+    go_on(work->next, outcome);
     free(work);
     client->n_works--;
     client_rest(client);

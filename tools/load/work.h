@@ -15,10 +15,12 @@ struct work {
     struct arrival arrival;
     uint64_t due_ns; /* of the latest attempt, of the run */
     uint32_t attempts;
+    struct event *next;
 };
 
-/* Starts the work that is due; its outcome is in the results once, now or later. */
-void work_start(struct client *client, const struct arrival *arrival);
+/* Starts the work that is due; its outcome is in the results once, now or later. Then `next`, a
+ * timer, is due (NULL: nothing is). */
+void work_start(struct client *client, const struct arrival *arrival, struct event *next);
 
 /* An attempt has ended so at `now_ns` of the run; the service asked to be left alone for
  * `retry_after_ns` (0: it did not). The work may be gone afterwards. */

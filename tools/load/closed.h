@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A closed loop: so many clients, each of which asks again when its last work has ended. A service
+ * that becomes slow is asked less, so the waiting that an open loop shows is not there to be
+ * measured (coordinated omission): what this is for is to show that difference.
+ */
+#ifndef SLUICE_LOAD_CLOSED_H
+#define SLUICE_LOAD_CLOSED_H
+
+#include "tools/load/client.h"
+
+struct visitor;
+
+struct closed {
+    struct client *client;
+    struct visitor *visitors;
+    uint32_t n_active;
+    uint64_t started; /* pieces of work */
+};
+
+/* Starts all clients at the start of the run; they end with its duration. 0 or -ENOMEM. */
+int closed_start(struct closed *closed, struct client *client);
+/* Once the event loop has ended. */
+void closed_free(struct closed *closed);
+
+#endif
