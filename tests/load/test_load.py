@@ -219,3 +219,16 @@ def test_what_cannot_be_used_is_told(options, said):
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--min", "2/s", "--max", "1/s"], "--min"), (["--min", "1/min"], "--min"),
+    (["--percentile", "0"], "--percentile"), (["--percentile", "101"], "--percentile"),
+    (["--precision", "2"], "--precision"), (["--precision", "51%"], "--precision"),
+    (["--rate", "1/s"], "--rate"), (["--closed", "1"], "--closed")])
+def test_what_find_cannot_use_is_told(options, said):
+    done = subprocess.run([SLUICE_LOAD, "find", "--target", "127.0.0.1:9", *options],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/load/find.h"
 #include "tools/load/options.h"
 #include "tools/load/report.h"
 #include "tools/load/results.h"
@@ -46,16 +47,16 @@ int main(int argc, char **argv)
     int status = options_read(argc, argv, &options);
 
     if (status == 0)
-        status = measure(&options);
+        status = options.finds ? find_run(&options) : measure(&options);
     else
         status = status > 0 ? 0 : -EINVAL;
     source_list_free(&options.sources);
     if (status == -EINVAL)
         return EXIT_USAGE;
     if (status == -E2BIG)
-        fprintf(stderr, "sluice-load: more than %llu requests; lower --rate or --duration\n",
+        fprintf(stderr, "sluice-load: more than %llu requests; lower the rate or the time\n",
                 (unsigned long long)SCHEDULE_REQUESTS_MAX);
-    else if (status)
+    else if (status < 0)
         fprintf(stderr, "sluice-load: %s\n", strerror(-status));
     return status ? EXIT_FAILED : EXIT_MEASURED;
 }

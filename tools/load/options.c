@@ -6,235 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/load/parse.h"
+#include "tools/load/options_rows.h"
 #include "tools/load/protocol.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 /* getopt's number of the first row, beyond all letters. */
 #define FIRST_ROW 256
 
-/* One option. `read` returns 0, 1 (done, nothing to run) or -EINVAL. */
-struct row {
-    const char *name;
-    char letter;       /* 0: none */
-    const char *value; /* what it takes; NULL: nothing */
-    int (*read)(struct load_options *options, const char *value);
-    const char *help; /* lines of 69 at most */
-};
-
-static int read_target(struct load_options *options, const char *text)
-{
-    options->target_text = text;
-    return 0;
-}
-
-static int read_protocol(struct load_options *options, const char *text)
-{
-    options->protocol = protocol_find(text);
-    return options->protocol ? 0 : -EINVAL;
-}
-
-static int read_rate(struct load_options *options, const char *text)
-{
-    return parse_rate(text, &options->schedule.count, &options->schedule.period_ns);
-}
-
-static int read_duration(struct load_options *options, const char *text)
-{
-    return parse_duration(text, &options->schedule.duration_ns);
-}
-
-static int read_deadline(struct load_options *options, const char *text)
-{
-    return parse_duration(text, &options->deadline_ns);
-}
-
-static int read_timeout(struct load_options *options, const char *text)
-{
-    return parse_duration(text, &options->timeout_ns);
-}
-
-static int read_source(struct load_options *options, const char *text)
-{
-    int error = source_list_add(&options->sources, text);
-
-    if (error == -ENOENT)
-        fprintf(stderr, "sluice-load: this host has no address inside %s\n", text);
-    else if (error == -E2BIG)
-        fprintf(stderr, "sluice-load: more than %u source addresses\n", SOURCES_MAX);
-    return error;
-}
-
-static int read_kind(struct load_options *options, const char *option, const char *text)
-{
-    if (options->n_kinds == LOAD_KINDS_MAX)
-        return -EINVAL;
-    options->kind_option = option;
-    options->kinds[options->n_kinds++] = text;
-    return 0;
-}
-
-static int read_path(struct load_options *options, const char *text)
-{
-    return read_kind(options, "path", text);
-}
-
-static int read_name(struct load_options *options, const char *text)
-{
-    return read_kind(options, "name", text);
-}
-
-static int read_poisson(struct load_options *options, const char *text)
-{
-    (void)text;
-    options->schedule.poisson = true;
-    return 0;
-}
-
-static int read_seed(struct load_options *options, const char *text)
-{
-    return parse_whole(text, UINT64_MAX, &options->schedule.seed);
-}
-
-static int read_count(const char *text, uint32_t max, uint32_t *out)
-{
-    uint64_t n;
-
-    if (parse_whole(text, max, &n) || n == 0)
-        return -EINVAL;
-    *out = (uint32_t)n;
-    return 0;
-}
-
-static int read_closed(struct load_options *options, const char *text)
-{
-    return read_count(text, LOAD_CONNECTIONS_MAX, &options->closed);
-}
-
-static int read_connections(struct load_options *options, const char *text)
-{
-    options->keep_alive = false;
-    return read_count(text, LOAD_CONNECTIONS_MAX, &options->connections);
-}
-
-static int read_keep_alive(struct load_options *options, const char *text)
-{
-    int error = read_connections(options, text);
-
-    options->keep_alive = true;
-    return error;
-}
-
-static int read_attempts(struct load_options *options, const char *text)
-{
-    return read_count(text, LOAD_ATTEMPTS_MAX, &options->attempts);
-}
-
-static int read_backoff(struct load_options *options, const char *text)
-{
-    return parse_range(text, &options->backoff.base_ns, &options->backoff.max_ns);
-}
-
-/* One of two words. */
-static int read_word(const char *text, const char *yes, const char *no, bool *out)
-{
-    *out = strcmp(text, yes) == 0;
-    return *out || strcmp(text, no) == 0 ? 0 : -EINVAL;
-}
-
-static int read_jitter(struct load_options *options, const char *text)
-{
-    return read_word(text, "full", "none", &options->backoff.jitter);
-}
-
-static int read_retry_after(struct load_options *options, const char *text)
-{
-    return read_word(text, "obey", "ignore", &options->obey_retry_after);
-}
-
-static int read_json(struct load_options *options, const char *text)
-{
-    (void)text;
-    options->format = LOAD_JSON;
-    return 0;
-}
-
-static int read_csv(struct load_options *options, const char *text)
-{
-    (void)text;
-    options->format = LOAD_CSV;
-    return 0;
-}
-
-static int read_series(struct load_options *options, const char *text)
-{
-    (void)text;
-    options->series = true;
-    return 0;
-}
-
-static int read_help(struct load_options *options, const char *text);
-
-static int read_version(struct load_options *options, const char *text)
-{
-    (void)options;
-    (void)text;
-    puts("sluice-load " SLUICE_VERSION);
-    return 1;
-}
-
-static const struct row rows[] = {
-    {"target", 't', "ADDR[:PORT]", read_target,
-     "where to, [ADDR]:PORT for IPv6 (port 80, udp 7, dns 53)"},
-    {"protocol", 0, "NAME", read_protocol,
-     "http, tcp (connect only), udp (16 bytes that are echoed), dns (http)"},
-    {"rate", 'r', "N/s", read_rate, "requests per s, min or h (100/s)"},
-    {"duration", 'd', "TIME", read_duration, "of sending, us|ms|s|min, 1h at most (10s)"},
-    {"deadline", 0, "TIME", read_deadline, "a complete reply by then is useful (1s)"},
-    {"timeout", 0, "TIME", read_timeout, "the client gives up and closes (the deadline)"},
-    {"source", 's', "LIST", read_source,
-     "send from these addresses in turn; a prefix stands for this\n"
-     "host's addresses inside it"},
-    {"path", 0, "PATH", read_path, "what to ask for with http (/); given again, in turn"},
-    {"name", 0, "NAME", read_name, "the same with dns (example.com)"},
-    {"poisson", 0, NULL, read_poisson, "random spacing, else even"},
-    {"closed", 0, "N", read_closed,
-     "in place of --rate: N clients, each asks again when its last\n"
-     "request has ended. Latency then counts from the actual sending,\n"
-     "and a slow service is asked less: what users would have waited\n"
-     "for is not measured. To show what that hides"},
-    {"seed", 0, "N", read_seed, "of all that is random (1)"},
-    {"connections", 0, "N", read_connections,
-     "at once, 65536 at most and less than the descriptor limit; a\n"
-     "request that finds none free is not_sent (16384)"},
-    {"keep-alive", 0, "N", read_keep_alive,
-     "in place of --connections: N at most that stay open and are used\n"
-     "again; if none is idle, the request's source opens a new one"},
-    {"attempts", 0, "N", read_attempts,
-     "at a piece of work, 100 at most (1): when it is refused it is tried\n"
-     "again, if it is still before its deadline then"},
-    {"backoff", 0, "BASE..MAX", read_backoff,
-     "the wait before that, twice as long each time (50ms..1s)"},
-    {"jitter", 0, "full|none", read_jitter, "a random part of the wait, or all of it (full)"},
-    {"retry-after", 0, "HOW", read_retry_after,
-     "obey: not before the seconds that a 429 or 503 asks for;\n"
-     "ignore (obey)"},
-    {"json", 'j', NULL, read_json, "one JSON object"},
-    {"csv", 0, NULL, read_csv, "a header and a row"},
-    {"series", 0, NULL, read_series, "also what became of each second's requests"},
-    {"help", 'h', NULL, read_help, "this text"},
-    {"version", 0, NULL, read_version, "which one this is"},
-};
-
-#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
-
-static const char help_head[] =
+static const char load_head[] =
     "Usage: sluice-load --target ADDR[:PORT] [OPTION...]\n"
+    "       sluice-load find --target ADDR[:PORT] [OPTION...]   (find --help)\n\n"
     "Open-loop load: one fresh connection or datagram socket per request (but see --keep-alive), "
     "sent\n"
     "when the schedule says so; latency counts from the intended time.\n\n";
 
-static const char help_tail[] =
+static const char load_tail[] =
     "\noffered: pieces of work; attempts: what was sent for them. Work ends as its last attempt:\n"
     " useful, late, unfinished, refused_rst (refused or reset),\n"
     "refused_timeout (no connection), refused_429, _403, _503, refused_servfail, _refused "
@@ -246,7 +32,20 @@ static const char help_tail[] =
     "the deadline, lag_max_ms the worst of them.\n"
     "Exit: 0 measured, 1 could not, 2 usage.\n";
 
-static void print_row(const struct row *row)
+static const char find_head[] =
+    "Usage: sluice-load find --target ADDR[:PORT] [OPTION...]\n\n"
+    "Searches the highest rate at which that percentile of effective "
+    "latency meets the deadline, and\n"
+    "at most 1 % is refused: doubles the rate until a trial fails, "
+    "then halves what is between. After\n"
+    "each trial it waits until ten requests in a row, each alone, are useful again.\n\n";
+
+static const char find_tail[] = "\nEach trial is late (the percentile), refused (over 1 %), "
+                                "generator (the tool fell behind), or it\n"
+                                "holds. Exit: 0 found, 1 even the lowest rate fails or the service "
+                                "does not recover, 2 usage.\n";
+
+static void print_row(const struct options_row *row)
 {
     char label[64], letter[] = {'-', row->letter, ',', ' ', '\0'};
     const char *line = row->help, *end;
@@ -261,57 +60,64 @@ static void print_row(const struct row *row)
     puts(line);
 }
 
-static int read_help(struct load_options *options, const char *text)
+static void print_help(unsigned int mode)
 {
-    (void)options;
-    (void)text;
-    fputs(help_head, stdout);
-    for (size_t i = 0; i < N_ROWS; i++)
-        print_row(&rows[i]);
-    fputs(help_tail, stdout);
-    return 1;
+    fputs(mode == IN_FIND ? find_head : load_head, stdout);
+    for (unsigned int i = 0; i < options_rows_n; i++) {
+        if (options_rows[i].modes & mode)
+            print_row(&options_rows[i]);
+    }
+    fputs(mode == IN_FIND ? find_tail : load_tail, stdout);
 }
 
-/* The rows as getopt wants them; `letters` has room for two characters a row. */
-static void fill_getopt(struct option *names, char *letters)
+/* The rows of this mode as getopt wants them, and their letters, with room for two a row. */
+static void fill_getopt(unsigned int mode, struct option *names, char *letters)
 {
-    for (size_t i = 0; i < N_ROWS; i++) {
-        names[i] = (struct option){.name = rows[i].name,
-                                   .has_arg = rows[i].value ? required_argument : no_argument,
-                                   .val = FIRST_ROW + (int)i};
-        if (!rows[i].letter)
+    for (unsigned int i = 0; i < options_rows_n; i++) {
+        const struct options_row *row = &options_rows[i];
+
+        if (!(row->modes & mode))
             continue;
-        *letters++ = rows[i].letter;
-        if (rows[i].value)
+        *names++ = (struct option){.name = row->name,
+                                   .has_arg = row->value ? required_argument : no_argument,
+                                   .val = FIRST_ROW + (int)i};
+        if (!row->letter)
+            continue;
+        *letters++ = row->letter;
+        if (row->value)
             *letters++ = ':';
     }
-    names[N_ROWS] = (struct option){0};
+    *names = (struct option){0};
     *letters = '\0';
 }
 
-static const struct row *find_row(int option)
+static const struct options_row *find_row(int option)
 {
     if (option >= FIRST_ROW)
-        return &rows[option - FIRST_ROW];
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if (rows[i].letter == option)
-            return &rows[i];
+        return &options_rows[option - FIRST_ROW];
+    for (unsigned int i = 0; i < options_rows_n; i++) {
+        if (options_rows[i].letter == option)
+            return &options_rows[i];
     }
     return NULL; /* getopt_long has told */
 }
 
-static int read_all(int argc, char **argv, struct load_options *options)
+static int read_all(int argc, char **argv, unsigned int mode, struct load_options *options)
 {
-    struct option names[N_ROWS + 1];
-    char letters[2 * N_ROWS + 1];
+    struct option names[OPTIONS_ROWS_MAX + 1];
+    char letters[2 * OPTIONS_ROWS_MAX + 1];
     int option, status;
 
-    fill_getopt(names, letters);
+    fill_getopt(mode, names, letters);
     while ((option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
-        const struct row *row = find_row(option);
+        const struct options_row *row = find_row(option);
 
         if (!row)
             return -EINVAL;
+        if (!row->read) {
+            print_help(mode);
+            return 1;
+        }
         status = row->read(options, optarg);
         if (status < 0)
             fprintf(stderr, "sluice-load: cannot use \"%s\" as %s%s; see --help\n", optarg,
@@ -329,16 +135,26 @@ static int read_all(int argc, char **argv, struct load_options *options)
 
 int options_read(int argc, char **argv, struct load_options *options)
 {
+    bool finds = argc > 1 && strcmp(argv[1], "find") == 0;
     int status;
 
     *options = (struct load_options){
         .protocol = &protocol_http,
-        .schedule = {.duration_ns = 10 * NS_PER_S, .seed = 1},
+        .schedule = {.duration_ns = (finds ? 5 : 10) * NS_PER_S, .seed = 1},
+        .finds = finds,
+        .find = {.min = 10,
+                 .max = 1000,
+                 .period_ns = NS_PER_S,
+                 .max_period_ns = NS_PER_S,
+                 .percentile = 99,
+                 .precision_percent = 2},
         .deadline_ns = NS_PER_S,
         .attempts = 1,
         .backoff = {.base_ns = NS_PER_S / 20, .max_ns = NS_PER_S, .jitter = true},
         .obey_retry_after = true,
         .connections = 16384};
-    status = read_all(argc, argv, options);
+    if (finds)
+        argv[1] = argv[0];
+    status = read_all(argc - finds, argv + finds, finds ? IN_FIND : IN_LOAD, options);
     return status ? status : options_check(options);
 }

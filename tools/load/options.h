@@ -20,6 +20,13 @@ enum load_format { LOAD_TABLE, LOAD_JSON, LOAD_CSV };
 
 struct protocol;
 
+/* What `find` searches; see find.h. */
+struct find_options {
+    uint64_t min, max;                 /* rates per period_ns */
+    uint64_t period_ns, max_period_ns; /* the same when checked */
+    uint32_t percentile, precision_percent;
+};
+
 struct load_options {
     const char *target_text;
     const struct protocol *protocol;
@@ -29,7 +36,9 @@ struct load_options {
     struct source target;
     struct source_list sources; /* none: the system chooses */
     struct schedule_request schedule;
-    uint32_t closed;      /* clients of a closed loop; 0: an open one, by the schedule */
+    uint32_t closed; /* clients of a closed loop; 0: an open one, by the schedule */
+    bool finds;      /* the highest rate, a trial of schedule.duration_ns each */
+    struct find_options find;
     uint64_t deadline_ns; /* a reply complete by then is useful */
     uint64_t timeout_ns;  /* the client gives up; never before the deadline */
     uint32_t attempts;    /* at a piece of work, at most */

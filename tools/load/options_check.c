@@ -52,6 +52,17 @@ static int check_loop(struct load_options *options)
     return 0;
 }
 
+static int check_find(const struct find_options *find)
+{
+    if (find->period_ns != find->max_period_ns || find->min > find->max) {
+        fputs(
+            "sluice-load: --min and --max are rates of one unit, the first not above the second\n",
+            stderr);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int options_check(struct load_options *options)
 {
     if (!options->target_text) {
@@ -63,7 +74,7 @@ int options_check(struct load_options *options)
                 options->target_text);
         return -EINVAL;
     }
-    if (check_kinds(options))
+    if (check_kinds(options) || check_find(&options->find))
         return -EINVAL;
     if (options->keep_alive && options->protocol != &protocol_http) {
         fputs("sluice-load: --keep-alive is for --protocol http\n", stderr);

@@ -83,3 +83,23 @@ int parse_range(const char *text, uint64_t *from_ns, uint64_t *to_ns)
         return -EINVAL;
     return 0;
 }
+
+int parse_percent(const char *text, uint32_t *percent)
+{
+    const char *end;
+    uint64_t n;
+
+    if (parse_number(text, 50, &n, &end) || n == 0 || strcmp(end, "%"))
+        return -EINVAL;
+    *percent = (uint32_t)n;
+    return 0;
+}
+
+const char *parse_unit_name(uint64_t ns)
+{
+    size_t i = 0;
+
+    while (units[i].ns != ns)
+        i++;
+    return units[i].name;
+}

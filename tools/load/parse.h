@@ -15,5 +15,9 @@ int parse_duration(const char *text, uint64_t *ns);
 int parse_rate(const char *text, uint64_t *count, uint64_t *period_ns);
 /* "50ms..1s": two of them, the first not above the second. */
 int parse_range(const char *text, uint64_t *from_ns, uint64_t *to_ns);
+/* "2%": a whole percentage, 1 to 50. */
+int parse_percent(const char *text, uint32_t *percent);
+/* "s", "min" and the like; `ns` is that of a rate that was read. */
+const char *parse_unit_name(uint64_t ns);
 
 #endif

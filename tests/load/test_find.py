@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sluice-load find, against services whose highest rate is known."""
+
+import json
+import socket
+import subprocess
+
+import pytest
+
+from loadtool import SLUICE_LOAD
+from slots import Slots
+
+# Five slots of 0.1 s: 50/s.
+SLOTS, SERVICE_S = 5, 0.1
+
+
+@pytest.fixture(name="service")
+def fixture_service():
+    service = Slots(SLOTS, lambda _: SERVICE_S)
+    yield service
+    service.shutdown()
+    service.server_close()
+
+
+def find(port, *options, code=0):
+    done = subprocess.run([SLUICE_LOAD, "find", "--target", f"127.0.0.1:{port}", "--trial", "1s",
+                           *options], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def test_the_rate_found_is_what_the_service_can_do(service):
+    found = json.loads(find(service.port, "-j", "--min", "10/s", "--max", "320/s",
+                            "--deadline", "300ms", "--precision", "10%"))
+    trials = found["trials"]
+    assert [trial["rate"] for trial in trials[:3]] == [10, 20, 40]
+    # All of a second's work within 1.3 s, but for the 1 % that may be late.
+    assert 20 <= found["found"] <= 50 * 1.3 / 0.99
+    assert found["limit"] == "late"
+    holds = [trial["rate"] for trial in trials if trial["finding"] == "holds"]
+    assert found["found"] == max(holds)
+    assert min(trial["rate"] for trial in trials if trial["rate"] not in holds) > max(holds)
+    assert all(trial["offered"] == trial["rate"] for trial in trials)
+    # Between two trials at least ten requests were answered alone.
+    assert service.came - sum(trial["offered"] for trial in trials) >= 10 * (len(trials) - 1)
+
+
+def test_the_highest_rate_asked_for_may_hold(service):
+    lines = find(service.port, "--min", "300/min", "--max", "600/min").splitlines()
+    assert lines[0].split() == ["rate", "offered", "useful", "late", "unfinished", "refused",
+                                "not_sent", "eff_ms", "finding"]
+    assert [line.split()[:3] for line in lines[1:3]] == [["300", "5", "5"], ["600", "10", "10"]]
+    assert lines[3:] == ["600/min, the highest that was asked for"]
+
+
+def test_even_the_lowest_rate_may_fail():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert find(port, code=1).splitlines()[1:] == [
+        f"{10:10} {10:10} {0:10} {0:10} {0:10} {10:10} {0:10} {'-':>10}  refused",
+        "not even 10/s: refused"]
+    found = json.loads(find(port, "-j", code=1))
+    assert (found["found"], found["limit"], found["unit"]) == (None, "refused", "s")
