@@ -29,8 +29,8 @@ missing_packages()
     done < <(sed 's/#.*//' "$1" | awk 'NF { print $1 }')
 }
 
-# Installs what is missing of the list FILE. No service is started by that: nginx in particular would
-# take port 80 of this machine, which is none of our business.
+# Installs what is missing of the list FILE. No service is started by that, now or at the next boot:
+# nginx in particular would take port 80 of this machine, which is none of our business.
 install_packages()
 {
     local missing policy=/usr/sbin/policy-rc.d own_policy=
@@ -49,9 +49,17 @@ install_packages()
     apt_install "${missing[@]}" || status=$?
     [ -z "$own_policy" ] || rm -f "$policy"
     [ "$status" -eq 0 ] || die "apt-get could not install: ${missing[*]}"
-    if [[ " ${missing[*]} " == *" nginx"* ]] && [ -d /run/systemd/system ]; then
-        systemctl disable --quiet nginx || true
-    fi
+    keep_services_off "${missing[@]}"
+}
+
+# keep_services_off PACKAGE...: that were just installed.
+keep_services_off()
+{
+    local service
+    [ -d /run/systemd/system ] || return 0
+    for service in nginx haproxy; do
+        [[ " $*" != *" $service"* ]] || systemctl disable --quiet "$service" || true
+    done
 }
 
 apt_install()
