@@ -30,7 +30,7 @@ static void defaults(void **state)
     assert_int_equal(s->arrivals[0].shape, ARRIVE_STEADY);
     assert_true(s->arrivals[0].poisson);
     assert_same(s->arrivals[0].stop_s, 10.);
-    assert_int_equal(s->arrivals[0].population, 1024);
+    assert_int_equal(s->arrivals[0].population, 1000000);
     assert_int_equal(s->arrivals[0].n_kinds, 1);
     assert_int_equal(s->n_kinds, 1);
     assert_same(s->kinds[0].weight, 1.);
@@ -152,7 +152,8 @@ static const char service[] =
     "duration = \"10s\"; seed = 42; interval = \"100ms\"; end = \"cut\"; workers = 4;\n"
     "about = \"title\\n\" \"what it shows\";\n"
     "arrivals = ({ rate = \"1/s\"; requests = [\"post\"]; });\n"
-    "requests = ({ name = \"get\"; weight = 3; path = \"/a\"; steps = ({ at = \"web\"; }); },\n"
+    "requests = ({ name = \"get\"; weight = 3; path = \"/a\";\n"
+    "    steps = ({ at = \"web\"; }, { at = \"db\"; }); reply_after = \"web\"; },\n"
     "  { name = \"post\"; deadline = \"1s\"; expired = \"removed\"; reply_after = \"web\";\n"
     "    steps = ({ at = \"web\"; holds = true; repeat = 2; },\n"
     "             { at = \"db\"; tries = 3; budget = 0.1; reserve = 10; }); });\n"
@@ -183,6 +184,8 @@ static void requests_and_stages(void **state)
     assert_int_equal(s->arrivals[0].kinds[0], 1);
     assert_same(s->kinds[0].weight, 3.);
     assert_string_equal(s->kinds[0].path, "/a");
+    assert_int_equal(s->kinds[0].n_steps, 2);
+    assert_int_equal(s->kinds[0].reply_after, 1);
     assert_same(post->deadline_s, 1.);
     assert_int_equal(post->expired, EXPIRED_REMOVED);
     assert_int_equal(post->n_steps, 3);

@@ -176,6 +176,10 @@ static void of_requests(void **state)
          "requests[0].deadline: \"0s\" is out of range (\"none\", or 1us..8760h)"},
         {WITH_REQUESTS("steps = ({ at = \"web\"; }); reply_after = \"db\";"),
          "requests[0].reply_after: no stage is named \"db\""},
+        {"duration = \"10s\";" ARRIVALS "\nrequests = ({ steps = ({ at = \"web\"; });"
+         "reply_after = \"db\"; }); stages = ({ name = \"web\"; servers = 1; },"
+         "{ name = \"db\"; servers = 1; });",
+         "requests[0].reply_after: no step is at this stage"},
         {WITH_REQUESTS("steps = ({ at = \"web\"; }); }, { steps = ({ at = \"web\"; });"),
          "requests[1]: has the name of requests[0]"},
         {WITH_TIME("20"),

@@ -219,7 +219,7 @@ void read_arrivals(struct reader *r, const config_setting_t *setting)
             .rate_per_s = 1.0,
             .factor = 1.0,
             .stop_s = scenario->duration_s,
-            .population = 1024,
+            .population = 1000000,
             .n_kinds = scenario->n_kinds,
         };
         for (uint32_t k = 0; k < scenario->n_kinds; k++)
