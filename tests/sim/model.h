@@ -59,10 +59,12 @@ static inline void model_step(struct model *m, uint32_t kind, uint32_t stage, st
     k->reply_after = k->n_steps;
 }
 
-/* Evenly spaced arrivals of one kind for `duration_s` at one stage of `servers`, no gate. */
+/* Evenly spaced arrivals of one kind for `duration_s` at one stage of `servers`, no gate. A model
+ * is static: zeros before its first use, and used again without being stopped. */
 static inline void model_start(struct model *m, double rate_per_s, double duration_s,
                                uint32_t servers)
 {
+    record_free(&m->record);
     *m = (struct model){.ports = {80, 80}};
     for (unsigned i = 0; i < MODEL_MOST; i++) {
         m->arrivals[i] = (struct scenario_arrivals){.name = "",
