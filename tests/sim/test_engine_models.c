@@ -219,6 +219,7 @@ static void play_deadline(struct model *m, enum expired expired)
     model_start(m, 1, .5, 1);
     m->scenario.n_stages = 2;
     m->scenario.clients.rtt_s = .1;
+    m->stages[1].places = 0; /* parts of one work need no place between them */
     m->kinds[0].deadline_s = 1;
     m->kinds[0].expired = expired;
     model_step(m, 0, 0, model_fixed(0));
