@@ -21,13 +21,15 @@ void plot_text(FILE *script, const char *text)
         fputc(strchr(allowed, *text) ? *text : '?', script);
 }
 
-void plot_begin(FILE *script, const char *title, const char *of)
+void plot_begin(FILE *script, const char *scenario, const char *of)
 {
+    const char *slash = strrchr(scenario, '/');
+
     fputs("set terminal svg size 960,1000 dynamic enhanced font 'Sans,13' background 'white'\n"
           "set encoding utf8\n"
           "set multiplot layout 3,1 margins 0.09,0.7,0.06,0.94 spacing 0.09 title '",
           script);
-    plot_text(script, title);
+    plot_text(script, slash ? slash + 1 : scenario);
     if (of) {
         fputs(", ", script);
         plot_text(script, of);
@@ -37,7 +39,7 @@ void plot_begin(FILE *script, const char *title, const char *of)
           "set grid back linecolor '#d8d8d8' linetype 1\n"
           "set key at screen 0.775, graph 1 left top Left reverse samplen 3 noenhanced\n"
           "set border 3\n"
-          "set tics nomirror\n"
+          "set tics nomirror\nset format y '%.12g'\nset format y2 '%.12g'\n"
           "set style line 1 linecolor '#000000' linewidth 1.5 dashtype 1 pointtype 7\n"
           "set style line 2 linecolor '#3f8fd2' linewidth 2 dashtype 1 pointtype 5\n"
           "set style line 3 linecolor '#6ccd5a' linewidth 3 dashtype 1 pointtype 9\n"
@@ -46,13 +48,20 @@ void plot_begin(FILE *script, const char *title, const char *of)
           "set style line 6 linecolor '#e6ab02' linewidth 2 dashtype 5 pointtype 4\n"
           "set style line 7 linecolor '#666666' linewidth 1.5 dashtype 3 pointtype 6\n"
           "set style line 8 linecolor '#c0392b' linewidth 1.5 dashtype '_-' pointtype 8\n"
-          "set style line 9 linecolor '#17becf' linewidth 1.5 dashtype '_..' pointtype 10\n",
+          "set style line 9 linecolor '#17becf' linewidth 1.5 dashtype '_..' pointtype 10\n"
+          "set style line 10 linecolor '#8c564b' linewidth 1.5 dashtype '.-' pointtype 12\n",
           script);
 }
 
 void plot_range(FILE *script, const char *axis, double max)
 {
     fprintf(script, "set %srange [0:%s]\n", axis, max > 0 ? "*" : "1");
+}
+
+double plot_per_s(double max_s, const char **unit)
+{
+    *unit = max_s < 10 ? "ms" : "s";
+    return max_s < 10 ? 1e3 : 1;
 }
 
 /* gnuplot, its stdin at *in and its stdout in the file. 0 or -errno. */
@@ -122,13 +131,7 @@ static char *path_of(const char *path, const char *variant)
     size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
     char *name;
 
-    if (asprintf(&name, "%.*s-%s%s", (int)stem, path, variant, path + stem) < 0)
-        return NULL;
-    for (char *at = name + stem + 1; *at && at < name + stem + 1 + strlen(variant); at++) {
-        if (*at == '/')
-            *at = '_';
-    }
-    return name;
+    return asprintf(&name, "%.*s-%s%s", (int)stem, path, variant, path + stem) < 0 ? NULL : name;
 }
 
 int plot(const struct sweep *sweep, const char *path)

@@ -12,7 +12,7 @@
 
 #include "tools/sim/sweep.h"
 
-/* 0, or -errno, which was said on stderr. The results have their rows, unless it is a sweep. */
+/* 0, or -errno, which was said on stderr. The results have their rows. */
 int plot(const struct sweep *sweep, const char *path);
 
 /* The two kinds of pictures, as text for gnuplot, which prints the SVG on its stdout. */
@@ -24,8 +24,11 @@ void plot_text(FILE *script, const char *text);
 /* From 0 to whatever is there; `max` is the largest value (NAN: none), as an axis must not be
  * empty. */
 void plot_range(FILE *script, const char *axis, double max);
-/* What begins both: terminal, line styles 1 to PLOT_STYLES, three panels below a title. */
-#define PLOT_STYLES 9u
-void plot_begin(FILE *script, const char *title, const char *of);
+/* The unit for times up to max_s, and how many of it a second is. */
+double plot_per_s(double max_s, const char **unit);
+/* What begins both: terminal, line styles 1 to PLOT_STYLES, three panels below the name
+ * of the scenario and (NULL: nothing) of what it is a picture. */
+#define PLOT_STYLES 10u
+void plot_begin(FILE *script, const char *scenario, const char *of);
 
 #endif

@@ -55,8 +55,9 @@ static void print_axis(FILE *script, const struct sweep *sweep, const struct sca
     fputs(")\n", script);
 }
 
-/* A block for each variant: x, goodput, effective p99 in ms, refused share in percent. */
-static void print_rows(FILE *script, const struct sweep *sweep, const struct scale *scale)
+/* A block for each variant: x, goodput, effective p99, refused share in percent. */
+static void print_rows(FILE *script, const struct sweep *sweep, const struct scale *scale,
+                       double per_s)
 {
     for (uint32_t i = 0; i < sweep->n_results; i++) {
         const struct result *result = &sweep->results[i];
@@ -66,7 +67,7 @@ static void print_rows(FILE *script, const struct sweep *sweep, const struct sca
             fprintf(script, "%s$variant%u << END\n", i ? "END\n" : "", i / scale->n_values);
         fprintf(script, "%.9g %.9g %.9g %.9g\n",
                 scale->numbers ? strtod(result->label.value, NULL) : (double)place,
-                result_value(result, "goodput_per_s"), result_value(result, "eff_p99_s") * 1e3,
+                result_value(result, "goodput_per_s"), result_value(result, "eff_p99_s") * per_s,
                 result_value(result, "refusal_share") * 100);
     }
     fputs("END\n", script);
@@ -98,16 +99,20 @@ void plot_sweep(FILE *script, const struct sweep *sweep)
 {
     uint32_t n_variants = sweep->base->n_variants ? sweep->base->n_variants : 1;
     struct scale scale = scale_of(sweep, sweep->n_results / n_variants);
+    double p99_s = highest(sweep, "eff_p99_s"), per_s;
+    const char *unit;
+
+    per_s = plot_per_s(p99_s, &unit);
 
     plot_begin(script, sweep->options->scenario, NULL);
-    print_rows(script, sweep, &scale);
+    print_rows(script, sweep, &scale, per_s);
     print_axis(script, sweep, &scale);
     fputs("set autoscale xfix\nset offsets graph 0.02, graph 0.02\nset ylabel 'goodput, 1/s'\n",
           script);
     plot_range(script, "y", highest(sweep, "goodput_per_s"));
     print_panel(script, sweep, scale.n_values, 2);
-    fputs("set ylabel 'effective p99, ms'\n", script);
-    plot_range(script, "y", highest(sweep, "eff_p99_s"));
+    fprintf(script, "set ylabel 'effective p99, %s'\n", unit);
+    plot_range(script, "y", p99_s);
     print_panel(script, sweep, scale.n_values, 3);
     fputs("set yrange [0:100]\nset ylabel 'refused tries, %'\nset xlabel '", script);
     plot_text(script, sweep->results[0].label.sweep_key);

@@ -46,9 +46,30 @@ static uint64_t refused(const struct record_counts *counts, unsigned int i)
     return i == REASON_ATTEMPT_MAX ? counts->refused_full : counts->dropped_aged;
 }
 
-static void print_rows(FILE *script, const struct result *result, uint32_t together,
-                       double interval_s)
+/* Of times, by how large they become. */
+struct units {
+    double age_per_s, latency_per_s;
+    const char *age, *latency;
+};
+
+static struct units units_of(const struct result *result)
 {
+    double latency_s = 0;
+    struct units units;
+
+    for (uint32_t i = 0; i < result->n_rows; i++)
+        latency_s = fmax(latency_s, result->rows[i].eff_p99_s);
+    units.age_per_s = plot_per_s(result->summary.age_s, &units.age);
+    units.latency_per_s = plot_per_s(latency_s, &units.latency);
+    return units;
+}
+
+static void print_rows(FILE *script, const struct result *result, const struct units *units)
+{
+    uint32_t together = (result->n_rows + POINTS_MAX - 1) / POINTS_MAX;
+    double interval_s = result->n_rows > 1 ? result->rows[1].t_s - result->rows[0].t_s
+                                           : result_value(result, "end_s");
+
     fputs("$rows << END\n", script);
     for (uint32_t i = 0; i < result->n_rows; i += together) {
         uint32_t to = i + together < result->n_rows ? i + together : result->n_rows;
@@ -60,7 +81,8 @@ static void print_rows(FILE *script, const struct result *result, uint32_t toget
         for (unsigned int end = 0; end < END_REFUSED; end++)
             fprintf(script, " %.9g", (double)row.counts.ends[end] / s);
         fprintf(script, " %" PRIu64 " %" PRIu64 " %.9g %.9g %.9g %.9g", row.waiting, row.queue,
-                row.age_s * 1e3, row.eff_p95_s * 1e3, row.eff_p99_s * 1e3, row.shed * 100);
+                row.age_s * units->age_per_s, row.eff_p95_s * units->latency_per_s,
+                row.eff_p99_s * units->latency_per_s, row.shed * 100);
         for (unsigned int reason = 0; reason < REFUSED_MAX; reason++)
             fprintf(script, " %.9g", (double)refused(&row.counts, reason) / s);
         fputc('\n', script);
@@ -103,7 +125,7 @@ static void print_lines(FILE *script, const struct line *lines, unsigned int n)
 
 static void plot_work(FILE *script, const struct record_counts *sum)
 {
-    static const int refused_styles[] = {8, 9, 6, 5};
+    static const int refused_styles[] = {8, 9, 6, 10};
     struct line lines[LINES_MAX] = {{COLUMN_OFFERED, 1, false, "offered"},
                                     {COLUMN_ADMITTED, 2, false, "admitted"},
                                     {COLUMN_USEFUL, 3, false, "useful"},
@@ -133,42 +155,42 @@ static void plot_work(FILE *script, const struct record_counts *sum)
     print_lines(script, lines, n);
 }
 
-static void plot_queues(FILE *script, const struct record_row *summary)
+static void plot_queues(FILE *script, const struct record_row *summary, const char *unit)
 {
     static const struct line lines[] = {{COLUMN_WAITING, 2, false, "waiting in the gate"},
                                         {COLUMN_QUEUE, 1, false, "in queues of stages"},
                                         {COLUMN_AGE, 4, true, "age of the oldest"}};
 
-    fputs("set border 11\nset y2tics\nset ylabel 'queue, pieces'\nset y2label 'age, ms'\n", script);
+    fprintf(script,
+            "set border 11\nset y2tics\nset ylabel 'queue, pieces'\nset y2label 'age, %s'\n", unit);
     plot_range(script, "y", (double)(summary->waiting + summary->queue));
     plot_range(script, "y2", summary->age_s);
     print_lines(script, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-static void plot_latency(FILE *script, const struct record_row *summary)
+static void plot_latency(FILE *script, const struct record_row *summary, const char *unit)
 {
     static const struct line lines[] = {{COLUMN_EFF_P95, 2, false, "p95"},
                                         {COLUMN_EFF_P99, 1, false, "p99"},
                                         {COLUMN_SHED, 4, true, "shed"}};
 
-    fputs("set y2range [0:100]\nset xlabel 'time, s'\n"
-          "set ylabel 'effective latency, ms'\nset y2label 'shed, %'\n",
-          script);
+    fprintf(script,
+            "set y2range [0:100]\nset xlabel 'time, s'\n"
+            "set ylabel 'effective latency, %s'\nset y2label 'shed, %%'\n",
+            unit);
     plot_range(script, "y", summary->eff_p99_s);
     print_lines(script, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 void plot_time(FILE *script, const struct sweep *sweep, const struct result *result)
 {
-    uint32_t together = (result->n_rows + POINTS_MAX - 1) / POINTS_MAX;
+    struct units units = units_of(result);
 
-    if (together == 0)
-        together = 1;
     plot_begin(script, sweep->options->scenario, result->label.variant);
-    print_rows(script, result, together, sweep->base->interval_s);
+    print_rows(script, result, &units);
     fprintf(script, "set xrange [0:%.9g]\n", result_value(result, "end_s"));
     plot_work(script, &result->summary.counts);
-    plot_queues(script, &result->summary);
-    plot_latency(script, &result->summary);
+    plot_queues(script, &result->summary, units.age);
+    plot_latency(script, &result->summary, units.latency);
     fputs("unset multiplot\n", script);
 }
