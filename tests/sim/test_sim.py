@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sluice-sim as a program: what it takes, what it prints, and that both are always the same."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+SLUICE_SIM = os.environ["SLUICE_SIM"]
+HERE = pathlib.Path(__file__).parent
+DOOR = HERE / "door.conf"
+
+REASONS = ["rate", "packets", "bits", "share", "erlangs", "retries", "capacity", "connections", "shed",
+           "deadline", "breaker", "gateway", "table", "denied", "full"]
+COLUMNS = (["offered", "attempts", "admitted", "waiting", "useful", "late", "unfinished"]
+           + ["refused_" + reason for reason in REASONS]
+           + ["shed", "queue", "age_ms", "p50_ms", "p99_ms", "eff_p95_ms", "eff_p99_ms"])
+
+needs_gnuplot = pytest.mark.skipif(not shutil.which("gnuplot"), reason="gnuplot is not installed")
+
+
+def sim(*arguments, code=0, **settings):
+    """What it prints: (stdout, stderr) or, if all is well, stdout alone."""
+    done = subprocess.run([SLUICE_SIM, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+                          env={**os.environ, **settings}, check=False)
+    assert done.returncode == code, done.stderr
+    if code:
+        assert done.stdout == ""
+        return done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def run(*arguments, **settings):
+    return sim("run", *arguments, **settings)
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("arguments", [
+    [], ["nonsense"], ["list", "all"], ["run"], ["run", DOOR, "again"], ["run", DOOR, "--series"],
+    ["run", DOOR, "--nonsense"], ["run", DOOR, "--jobs", "0"], ["run", DOOR, "--jobs", "many"],
+    ["run", DOOR, "--seed", "-1"], ["run", DOOR, "--set", "seed"], ["run", DOOR, "--set", "seed="],
+    ["run", DOOR, "--sweep", "seed"], ["run", DOOR, "--sweep", "seed=1,,2"],
+    ["run", DOOR, "--sweep", "seed=" + ",".join(["1"] * 257)], ["run", DOOR, "--plot", ""],
+])
+def test_usage(arguments):
+    assert sim(*arguments, code=2)
+
+
+def test_help_and_version():
+    assert "--sweep KEY=A,B,C" in sim("--help")
+    assert sim("run", "--help") == sim("-h")
+    assert sim("--version").startswith("sluice-sim ")
+
+
+def test_a_scenario_that_is_not_there(tmp_path):
+    error = run("nowhere", code=2, SLUICE_SCENARIOS=str(tmp_path))
+    assert "nowhere" in error and str(tmp_path) in error
+    assert "nowhere.conf" in run(tmp_path / "nowhere.conf", code=2)
+
+
+def test_mistakes_in_a_scenario(tmp_path):
+    wrong = tmp_path / "wrong.conf"
+    wrong.write_text(DOOR.read_text() + "nonsense = 1;\n")
+    line = len(wrong.read_text().splitlines())
+    assert f"wrong.conf:{line}: nonsense" in run(wrong, code=3)
+    assert "nonsense" in run(DOOR, "--set", "nonsense=1", code=3)
+    assert "nonsense" in run(DOOR, "--sweep", "nonsense=1,2", code=3)
+    assert "duration" in run(DOOR, "--sweep", "duration=1s,-1s", code=3)
+    wrong.write_text(DOOR.read_text() + 'columns = ["offered", "p95=eff_p95"];\n')
+    assert "eff_p95 is neither" in run(wrong, code=3)
+
+
+def test_names_stand_for_files_of_the_shelf(tmp_path):
+    shutil.copy(DOOR, tmp_path / "door.conf")
+    (tmp_path / "trace.txt").write_text("0.5\n")
+    assert sim("list", SLUICE_SCENARIOS=str(tmp_path)) == "door                 A door before four servers.\n"
+    assert run("door", "--csv", SLUICE_SCENARIOS=str(tmp_path)) == run(DOOR, "--csv")
+    (tmp_path / "wrong.conf").write_text("nonsense = 1;\n")
+    done = subprocess.run([SLUICE_SIM, "list"], capture_output=True, text=True, check=False,
+                          env={**os.environ, "SLUICE_SCENARIOS": str(tmp_path)})
+    assert done.returncode == 3 and "wrong.conf:1: nonsense" in done.stderr and "door" in done.stdout
+    assert "absent" in sim("list", code=1, SLUICE_SCENARIOS=str(tmp_path / "absent"))
+
+
+def test_columns_are_those_of_the_interface():
+    assert run(DOOR, "--csv").splitlines()[0] == ",".join(COLUMNS)
+    assert run(DOOR, "--csv", "--series").splitlines()[0] == ",".join(["t_s"] + COLUMNS)
+    assert (run(DOOR, "--csv", "--sweep", "arrivals.0.rate=10/s,20/s").splitlines()[0]
+            == ",".join(["arrivals.0.rate"] + COLUMNS))
+
+
+def test_intervals_add_up_to_the_run():
+    whole = rows(run(DOOR, "--csv"))[0]
+    series = rows(run(DOOR, "--csv", "--series"))
+    assert [row["t_s"] for row in series[:5]] == ["0.0", "1.0", "2.0", "3.0", "4.0"]
+    assert int(whole["offered"]) > 1000 and int(whole["refused_capacity"]) > 10
+    for name in COLUMNS:
+        values = [row[name] for row in series if row[name]]
+        if name in ("waiting", "queue"):
+            assert int(whole[name]) >= max(map(int, values))
+        elif name in ("shed", "age_ms"):
+            assert float(whole[name]) == max(map(float, values))
+        elif not name.endswith("_ms"):
+            assert int(whole[name]) == sum(map(int, values)), name
+
+
+def test_every_piece_of_work_ends_once():
+    summary = json.loads(run(DOOR, "-j"))["runs"][0]["summary"]
+    assert summary["offered"] == sum(summary[end] for end in ("useful", "late", "unfinished", "refused", "open"))
+    assert summary["open"] == 0
+    assert summary["refusals"] == sum(summary["refused_" + reason] for reason in REASONS)
+    for end in ("useful", "late", "unfinished", "refused"):
+        assert summary[end] == summary[end + ".small"] + summary[end + ".large"]
+    assert summary["useful.small"] > summary["useful.large"] > 0
+
+
+def test_set_and_sweep_change_what_is_run():
+    few, many = rows(run(DOOR, "--csv", "--sweep", "arrivals.0.rate=10/s,100/s"))
+    assert (few["arrivals.0.rate"], many["arrivals.0.rate"]) == ("10/s", "100/s")
+    del many["arrivals.0.rate"]
+    assert many == rows(run(DOOR, "--csv", "--set", "arrivals.0.rate=100/s"))[0]
+    assert int(few["offered"]) * 5 < int(many["offered"])
+
+
+VARIANTS = """
+variants = ( { name = "open"; set = ["gate=none"]; }, { name = "shut"; set = ["stages.web.servers=1"]; } );
+sweep = { key = "arrivals.0.rate"; values = ["2/s", "100/s"]; };
+"""
+
+
+@pytest.fixture(name="family")
+def fixture_family(tmp_path):
+    family = tmp_path / "family.conf"
+    family.write_text(DOOR.read_text() + VARIANTS)
+    return family
+
+
+def test_variants_with_each_value(family):
+    table = rows(run(family, "--csv"))
+    assert [(row["variant"], row["arrivals.0.rate"]) for row in table] == [
+        ("open", "2/s"), ("open", "100/s"), ("shut", "2/s"), ("shut", "100/s")]
+    assert [int(row["refused_capacity"]) > 0 for row in table] == [False, False, False, True]
+    # The command line has the last word.
+    table = rows(run(family, "--csv", "--set", "stages.web.servers=8", "--sweep", "seed=5"))
+    assert [(row["variant"], row["seed"]) for row in table] == [("open", "5"), ("shut", "5")]
+    assert table[1]["offered"] == rows(run(DOOR, "--csv", "--seed", 5, "--set", "stages.web.servers=8"))[0]["offered"]
+    assert table[1]["useful"] == rows(run(DOOR, "--csv", "--seed", 5, "--set", "stages.web.servers=8"))[0]["useful"]
+
+
+def test_columns_of_the_scenario(family):
+    family.write_text(family.read_text() + 'columns = ["arch=variant", "rate=sweep", "n=offered", "eff_p95_s", '
+                      '"small=useful.small", "places=stages.web.servers", "window=gate.services.0.window"];\n'
+                      .replace(', "window=gate.services.0.window"', ""))
+    lines = run(family, "--csv").splitlines()
+    assert lines[0] == "arch,rate,n,eff_p95_s,small,places"
+    summaries = [r["summary"] for r in json.loads(run(family, "-j"))["runs"]]
+    assert lines[1:] == [
+        f'{arch},{rate},{s["offered"]},{s["eff_p95_s"]!r},{s["useful.small"]},{servers}'
+        for (arch, rate, servers), s in zip([("open", "2/s", 4), ("open", "100/s", 4), ("shut", "2/s", 1),
+                                             ("shut", "100/s", 1)], summaries)]
+
+
+def test_the_same_bytes_again_and_with_more_at_once(family):
+    for form in (["--csv"], ["--csv", "--series"], ["-j", "--series"], []):
+        alone = run(family, *form, "--jobs", 1)
+        assert alone == run(family, *form, "--jobs", 2) == run(family, *form, "--jobs", 4)
+    assert run(DOOR, "--csv", "--seed", 1) == run(DOOR, "--csv") != run(DOOR, "--csv", "--seed", 2)
+
+
+def test_json(family):
+    found = json.loads(run(family, "-j", "--series", "--seed", 7))
+    assert (found["version"], found["scenario"], found["seed"]) == (1, str(family), 7)
+    assert found["sweep_key"] == "arrivals.0.rate"
+    assert [(r["variant"], r["sweep"]) for r in found["runs"]][2] == ("shut", "2/s")
+    last = found["runs"][-1]
+    assert list(last["series"][0]) == ["t_s"] + COLUMNS
+    assert sum(row["offered"] for row in last["series"]) == last["summary"]["offered"]
+    single = json.loads(run(DOOR, "-j", "--set", "arrivals.0.step.factor=1"))["runs"][0]
+    assert single["variant"] is None and single["summary"]["drain_s"] is None and "series" not in single
+
+
+def test_tables(family):
+    single, many = run(DOOR), run(family)
+    assert single.startswith("A door before four servers.\n")
+    for text in ("offered", "of offered", "refused_capacity", "latency, ms", "small", "large"):
+        assert text in single
+    assert "refused_rate" not in single
+    assert "goodput" in many.splitlines()[0] and "ms" in many.splitlines()[1].split()
+    assert len({len(line) for line in many.splitlines()}) == 1
+    assert [line.split("  ")[0] for line in many.splitlines()[2:]] == ["open", "open", "shut", "shut"]
+
+
+def texts(path):
+    """Of a picture. Fails unless it is well-formed."""
+    return " ".join("".join(e.itertext()) for e in xml.etree.ElementTree.parse(path).iter() if e.tag.endswith("text"))
+
+
+@needs_gnuplot
+def test_picture_of_a_run(tmp_path):
+    assert run(DOOR, "--csv", "--plot", tmp_path / "run.svg") == run(DOOR, "--csv")
+    shown = texts(tmp_path / "run.svg")
+    for text in ("offered", "admitted", "useful", "late", "refused: capacity", "waiting in the gate",
+                 "in queues of stages", "age of the oldest (right)", "p95", "p99", "shed (right)", "time, s",
+                 "work and tries, 1/s", "queue, pieces", "age, ms", "effective latency, ms", "shed, %"):
+        assert text in shown, text
+    assert "refused: rate" not in shown
+
+
+@needs_gnuplot
+def test_pictures_of_variants_and_of_a_sweep(family, tmp_path):
+    run(family, "--plot", tmp_path / "sweep.svg")
+    shown = texts(tmp_path / "sweep.svg")
+    for text in ("open", "shut", "goodput, 1/s", "effective p99, ms", "refused tries, %", "arrivals.0.rate, /s"):
+        assert text in shown, text
+    family.write_text(DOOR.read_text() + VARIANTS.replace("sweep =", "# sweep ="))
+    run(family, "--plot", tmp_path / "run.of.svg")
+    assert ", open" in texts(tmp_path / "run.of-open.svg")
+    assert ", shut" in texts(tmp_path / "run.of-shut.svg")
+
+
+@needs_gnuplot
+def test_names_are_no_commands_of_gnuplot(tmp_path):
+    odd = tmp_path / "it's `touch x` \"$(touch x)\"\n<&>.conf"
+    shutil.copy(DOOR, odd)
+    done = subprocess.run([SLUICE_SIM, "run", odd, "--plot", tmp_path / "it's \".svg"], check=True, cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.stderr == "" and sorted(p.name for p in tmp_path.iterdir()) == sorted([odd.name, "it's \".svg"])
+    assert "it?s ?touch x?" in texts(tmp_path / "it's \".svg")
+
+
+def test_no_gnuplot_no_picture(tmp_path):
+    done = subprocess.run([SLUICE_SIM, "run", DOOR, "--csv", "--plot", tmp_path / "run.svg"], check=False,
+                          capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 1 and "gnuplot" in done.stderr and done.stdout == run(DOOR, "--csv")
+    assert not list(tmp_path.iterdir())
