@@ -114,6 +114,18 @@ def test_intervals_add_up_to_the_run():
             assert int(whole[name]) == sum(map(int, values)), name
 
 
+def test_columns_hold_what_their_names_say():
+    arguments = ["--set", "requests.0.deadline=40ms", "--set", "clients.tries=2"]
+    row, summary = rows(run(DOOR, "--csv", *arguments))[0], json.loads(run(DOOR, "-j", *arguments))["runs"][0]["summary"]
+    assert summary["late.small"] > 0 or summary["unfinished.small"] > 0
+    assert len({summary[name] for name in ("offered", "attempts", "admitted", "useful")}) == 4
+    for name, value in row.items():
+        if name.endswith("_ms") and name != "age_ms":
+            assert float(value) == summary[name.replace("_ms", "_s")] * 1000
+        elif name != "age_ms":
+            assert float(value) == summary[{"waiting": "max_waiting", "queue": "max_queue", "shed": "max_shed"}.get(name, name)]
+
+
 def test_every_piece_of_work_ends_once():
     summary = json.loads(run(DOOR, "-j"))["runs"][0]["summary"]
     assert summary["offered"] == sum(summary[end] for end in ("useful", "late", "unfinished", "refused", "open"))
@@ -168,6 +180,14 @@ def test_columns_of_the_scenario(family):
         f'{arch},{rate},{s["offered"]},{s["eff_p95_s"]!r},{s["useful.small"]},{servers}'
         for (arch, rate, servers), s in zip([("open", "2/s", 4), ("open", "100/s", 4), ("shut", "2/s", 1),
                                              ("shut", "100/s", 1)], summaries)]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_the_published_fax_model_row_by_row(workers):
+    golden = (HERE / "../golden/faxrx.csv").read_text().splitlines()
+    assert len(golden) == 34
+    found = run("faxrx", "--csv", "--set", f"workers={workers}", SLUICE_SCENARIOS=str(HERE / "../../tools/sim/scenarios"))
+    assert found.splitlines() == golden
 
 
 def test_the_same_bytes_again_and_with_more_at_once(family):
