@@ -28,6 +28,15 @@ static void burst_fills_an_unbounded_queue(void **state)
     model_stop(&m);
 }
 
+/* So long was a slot held by each, not counting what it waited before; to the microsecond. */
+static void assert_held(const struct model *m, double each_us)
+{
+    double useful = (double)m->record.sum.ends[END_USEFUL];
+    double held_us = (double)m->counters.ledger.held_us[LEDGER_USEFUL];
+
+    assert_true(held_us <= useful * (each_us + 1) && held_us >= useful * (each_us - 1));
+}
+
 static void burst_is_bounded_by_places(void **state)
 {
     /* Places; refused; longest wait in ms; drained after so many ms. */
@@ -46,6 +55,7 @@ static void burst_is_bounded_by_places(void **state)
         assert_metric(&m, "drain_s", .001, golden[i][3]);
         assert_metric(&m, "max_waiting", 1, golden[i][0]);
         assert_int_equal(m.slots_most, 4);
+        assert_held(&m, 4e6 / 170);
         model_stop(&m);
     }
 }

@@ -114,6 +114,7 @@ static void closed_loop_hides_it(void **state)
     m.arrivals[0].clients = 4;
     m.arrivals[0].think = model_fixed(0);
     model_play(&m);
+    assert_metric(&m, "offered", 1, 576); /* 16 server-seconds, of .0282 each, and .2 beyond */
     assert_metric(&m, "p50_s", .001, 21);
     assert_metric(&m, "p99_s", .001, 201);
     assert_metric(&m, "max_s", .001, 201);
