@@ -87,4 +87,5 @@ void check_service(struct reader *r, const config_setting_t *group,
     check_waiting(r, group, service);
     check_shedding(r, group, service);
     check_unit(r, group, service);
+    check_sizes(r, group, service);
 }

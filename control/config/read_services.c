@@ -126,7 +126,10 @@ static void leave(struct reader *r, const config_setting_t *setting, void *targe
 
 static void read_service_window(struct reader *r, const config_setting_t *setting, void *target)
 {
-    read_count(r, setting, "slots", &((struct policy_service *)target)->window);
+    struct policy_service *service = target;
+
+    places_of(r)->service_windows[service->id] = setting;
+    read_count(r, setting, "slots", &service->window);
 }
 
 static void read_connections(struct reader *r, const config_setting_t *setting, void *target)
@@ -258,6 +261,7 @@ void read_services(struct reader *r, const config_setting_t *setting, void *targ
     places->service_ports = reader_alloc(r, (size_t)n, sizeof(*places->service_ports));
     places->service_tenants = reader_alloc(r, (size_t)n, sizeof(*places->service_tenants));
     places->service_shares = reader_alloc(r, (size_t)n, sizeof(*places->service_shares));
+    places->service_windows = reader_alloc(r, (size_t)n, sizeof(*places->service_windows));
     if (r->out_of_memory)
         return;
     places->services = node_of(setting);

@@ -15,6 +15,7 @@ struct places {
     const struct scan_node **service_ports;
     const config_setting_t **service_tenants; /* NULL: none given */
     const config_setting_t **service_shares;
+    const config_setting_t **service_windows;
 };
 
 struct settings_reader {
@@ -65,6 +66,10 @@ const config_setting_t *service_member(const config_setting_t *group, const char
 /* What does not fit together within one service. */
 void check_service(struct reader *r, const config_setting_t *group,
                    const struct policy_service *service);
+/* Sizes of one service that contradict each other, and the idle timeouts of the file. */
+void check_sizes(struct reader *r, const config_setting_t *group,
+                 const struct policy_service *service);
+void check_idle_timeouts(struct reader *r);
 /* What only shows when everything is read: names, prefixes, devices and services that collide. */
 void check_all(struct reader *r);
 void check_overlaps(struct reader *r);
