@@ -98,7 +98,7 @@ double sizing_places(double capacity_per_s, double age_s);
 /*
  * Slots that a share `lost` of the work holds although it has ended (a peer that vanished, a FIN
  * or reply that was lost), for the idle timeout: lost x rate x idle (Little). Of a window at most
- * SIZING_LEAK_MAX should be held so; the timeout with which it is.
+ * SIZING_LEAK_MAX should be held so: the timeout with which it is, infinite where nothing is lost.
  */
 #define SIZING_LEAK_MAX .05
 

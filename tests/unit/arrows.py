@@ -42,7 +42,7 @@ LIBRARIES = {
     r"numa\.h": [WORKER],
     r"bpf/(libbpf|bpf|btf)\.h": ["control/plane/", "tests/bpf/"],
     r"libconfig\.h": ["control/config/", "tools/scenario/"],
-    r"jansson\.h": ["control/serve/", "control/cli/", "tests/", "tools/"],
+    r"jansson\.h": ["control/serve/", "control/cli/", "tests/", "tools/sim/"],
 }
 
 # All that the plain rooms need of libc: no clock, no random numbers, no I/O. Only a policy, which is

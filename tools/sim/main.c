@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/sim/options.h"
+#include "tools/sim/plan.h"
 #include "tools/sim/plot.h"
 #include "tools/sim/report.h"
 #include "tools/sim/shelf.h"
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
         return run(argc - 1, argv + 1);
     if (strcmp(verb, "list") == 0)
         return list(argc - 1, argv + 1);
+    if (strcmp(verb, "plan") == 0)
+        return plan_main(argc - 1, argv + 1);
     if (strcmp(verb, "--version") == 0) {
         puts("sluice-sim " SLUICE_VERSION);
         return EXIT_DONE;
