@@ -60,11 +60,34 @@ static void burst_is_bounded_by_places(void **state)
     }
 }
 
+/* -- tries that nobody waits for any more are work all the same -- */
+
+static void abandoned_work_is_done_again(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    model_start(&m, 10, 2, 1);
+    m.arrivals[0].count = 10;
+    model_step(&m, 0, 0, model_fixed(1));
+    m.kinds[0].deadline_s = 2.5;
+    m.scenario.clients = (struct scenario_clients){.tries = 2, .backoff_s = .1, .backoff_max_s = 1};
+    model_play(&m);
+    assert_metric(&m, "useful", 1, 2);
+    assert_metric(&m, "unfinished", 1, 8);
+    assert_metric(&m, "attempts", 1, 18);
+    assert_metric(&m, "executed", 1, 18);
+    assert_metric(&m, "effects", 1, 10);
+    assert_metric(&m, "end_s", .001, 18000);
+    model_stop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(burst_fills_an_unbounded_queue),
         cmocka_unit_test(burst_is_bounded_by_places),
+        cmocka_unit_test(abandoned_work_is_done_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,12 +25,12 @@ static double metric(struct record *record, const char *name)
     return value;
 }
 
-static void play(const char *const sets[SETS], struct record *record)
+static struct scenario *play(const char *const sets[SETS], struct record *record)
 {
     struct scenario *scenario;
+    int err = scenario_read(SLUICE_SCENARIOS "/faxrx.conf", sets, SETS, stderr, &scenario);
 
-    assert_int_equal(scenario_read(SLUICE_SCENARIOS "/faxrx.conf", sets, SETS, stderr, &scenario),
-                     0);
+    assert_int_equal(err, 0);
     assert_int_equal(record_init(record, scenario), 0);
     assert_int_equal(run_scenario(scenario, record), 0);
     assert_int_equal(metric(record, "attempts"), metric(record, "offered"));
@@ -38,6 +38,7 @@ static void play(const char *const sets[SETS], struct record *record)
     assert_int_equal(metric(record, "offered"),
                      metric(record, "refused") + metric(record, "useful") +
                          metric(record, "unfinished") + metric(record, "open"));
+    return scenario;
 }
 
 /* The counts as text, the last field as the number it is. */
@@ -60,6 +61,7 @@ static void play_row(const char *line, const char *workers)
     const char *const sets[SETS] = {window, servers, factor, workers};
     unsigned channels, ocr_workers;
     char burst[16];
+    struct scenario *scenario;
     struct record record;
 
     assert_int_equal(sscanf(line, "%*c,%u,%u,%15[^,],%199s", &channels, &ocr_workers, burst, rest),
@@ -67,9 +69,10 @@ static void play_row(const char *line, const char *workers)
     snprintf(window, sizeof(window), "gate.services.fax.window=%u", channels);
     snprintf(servers, sizeof(servers), "stages.ocr.servers=%u", ocr_workers);
     snprintf(factor, sizeof(factor), "arrivals.0.decay.factor=%s", burst);
-    play(sets, &record);
+    scenario = play(sets, &record);
     assert_row(&record, rest);
     record_free(&record);
+    scenario_free(scenario);
 }
 
 static void play_table(const char *workers)

@@ -47,15 +47,30 @@ void client_try(struct engine *e, uint32_t number)
     t = try_at(e, try);
     record_attempt(e->record);
     p->tries++;
+    p->live++;
     p->try = try;
     p->try_s = e->now_s;
-    t->piece = number;
+    t->piece = t->work = number;
     t->source = p->source;
     t->kind = p->kind;
     t->late_s = deadline_s(e, p) > 0 ? e->now_s + deadline_s(e, p) : INFINITY;
     door_ask(e, try);
     if (p->generation == generation) /* it may have its answer */
         plan_end_of_try(e, number, try);
+}
+
+static void drop(struct engine *e, uint32_t number)
+{
+    if (!pool_put(&e->pieces, number))
+        e->failed = true;
+}
+
+void client_forgets(struct engine *e, uint32_t number)
+{
+    struct piece *p = piece_at(e, number);
+
+    if (--p->live == 0 && p->ended)
+        drop(e, number);
 }
 
 static void next_of_loop(struct engine *e, const struct piece *p)
@@ -77,10 +92,11 @@ static void end(struct engine *e, uint32_t number, enum record_end how)
                                                   .first_s = e->now_s - p->first_s,
                                                   .deadline_s = deadline_s(e, p)});
     p->generation++;
+    p->ended = true;
     e->open--;
     next_of_loop(e, p);
-    if (!pool_put(&e->pieces, number))
-        e->failed = true;
+    if (!p->live)
+        drop(e, number);
 }
 
 static void try_again_or_end(struct engine *e, uint32_t number, enum record_end how,

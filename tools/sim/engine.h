@@ -65,10 +65,12 @@ struct piece {
     uint32_t generation;   /* of what the client waits for */
     uint32_t try;          /* under way; POOL_NONE: none */
     uint32_t address;
-    uint32_t loop; /* client of a closed loop */
-    uint32_t tries;
+    uint32_t loop;  /* client of a closed loop */
+    uint32_t tries; /* so far, */
+    uint32_t live;  /* and those that are not over, though it may be */
     uint16_t source, kind;
     uint16_t done; /* a bit for each stage that has worked on it */
+    bool ended;
     /* Under way to the client. */
     uint8_t answer;
     bool worked; /* of an answer that says no: work was done in vain */
@@ -99,6 +101,7 @@ try {
     uint32_t generation;
     uint32_t flags;
     uint32_t piece; /* POOL_NONE: its client has left */
+    uint32_t work;  /* the piece it is, or was, a try at; POOL_NONE: a check */
     uint16_t source, kind;
     uint32_t step;
     uint32_t instance;
@@ -241,6 +244,8 @@ struct reply {
     bool worked;
     uint32_t retry_after_s; /* ANSWER_REFUSED: 0: nothing was said */
 };
+/* One of its tries is over. */
+void client_forgets(struct engine *e, uint32_t piece);
 void client_answer(struct engine *e, uint32_t piece, const struct reply *reply);
 
 /* door.c: a try before its work, and its slot. */

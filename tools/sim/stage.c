@@ -73,16 +73,11 @@ static void note_execution(struct engine *e, const struct try *t, bool again)
         record_executed(e->record, !again);
 }
 
-/* Work whose client has left is remembered by nobody. */
 static bool note_done(struct engine *e, const struct try *t, uint32_t stage)
 {
-    struct piece *piece;
-    bool again;
+    struct piece *piece = piece_at(e, t->work);
+    bool again = piece->done >> stage & 1;
 
-    if (t->piece == POOL_NONE)
-        return false;
-    piece = piece_at(e, t->piece);
-    again = piece->done >> stage & 1;
     piece->done |= (uint16_t)(1u << stage);
     return again;
 }
@@ -385,8 +380,7 @@ void stage_served(struct engine *e, uint32_t number)
     stage->served++;
     stage->served_s += t->time_s;
     if (fails(e, stage)) {
-        if (t->piece != POOL_NONE)
-            piece_at(e, t->piece)->done &= (uint16_t) ~(1u << e->instances[instance].stage);
+        piece_at(e, t->work)->done &= (uint16_t) ~(1u << e->instances[instance].stage);
         work_fails(e, number, FAILURE_STEP);
     } else if (goes_on_here(e, t)) {
         t->step++;

@@ -19,7 +19,8 @@ uint32_t work_take(struct engine *e)
     }
     t = try_at(e, number);
     generation = t->generation;
-    *t = (struct try){.generation = generation, .piece = POOL_NONE, .instance = POOL_NONE};
+    *t = (struct try){
+        .generation = generation, .piece = POOL_NONE, .work = POOL_NONE, .instance = POOL_NONE};
     for (uint32_t i = 0; i < e->steps; i++)
         t->calls[i] = (struct call){.instance = POOL_NONE};
     e->live++;
@@ -28,8 +29,12 @@ uint32_t work_take(struct engine *e)
 
 void work_drop(struct engine *e, uint32_t number)
 {
-    try_at(e, number)->generation++;
+    struct try *t = try_at(e, number);
+
+    t->generation++;
     e->live--;
+    if (t->work != POOL_NONE)
+        client_forgets(e, t->work);
     if (!pool_put(&e->tries, number))
         e->failed = true;
 }
