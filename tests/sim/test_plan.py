@@ -249,10 +249,11 @@ def test_usage():
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith("Usage: sluice-sim plan OPTION...\n")
     assert sluice_sim("--help").returncode == 0
-    for arguments in [], ["frobnicate"]:
+    for arguments, complaint in [([], "Usage: sluice-sim "),
+                                 (["frobnicate"], "sluice-sim: frobnicate is no verb")]:
         result = sluice_sim(*arguments)
         assert (result.returncode, result.stdout) == (2, "")
-        assert result.stderr.startswith("Usage: sluice-sim")
+        assert result.stderr.startswith(complaint)
 
 
 # -- the configuration --

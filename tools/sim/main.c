@@ -110,6 +110,9 @@ int main(int argc, char **argv)
         fputs(options_help, stdout);
         return EXIT_DONE;
     }
-    fprintf(stderr, "sluice-sim: %s is no verb; see --help\n", *verb ? verb : "nothing");
+    if (*verb)
+        fprintf(stderr, "sluice-sim: %s is no verb; see --help\n", verb);
+    else
+        fputs(options_help, stderr);
     return EXIT_USAGE;
 }
