@@ -82,12 +82,31 @@ static void abandoned_work_is_done_again(void **state)
     model_stop(&m);
 }
 
+/* What comes as one ends is of the next, also where the sum of intervals would be rounded. */
+static void intervals_begin_with_what_happens_then(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    model_start(&m, 40, 10, 1);
+    model_step(&m, 0, 0, model_fixed(.01));
+    m.scenario.interval_s = .1;
+    model_play(&m);
+    assert_int_equal(m.record.n_rows, 100);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(m.record.rows[i].counts.offered, 4);
+        assert_true(m.record.rows[i].t_s == i * .1);
+    }
+    model_stop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(burst_fills_an_unbounded_queue),
         cmocka_unit_test(burst_is_bounded_by_places),
         cmocka_unit_test(abandoned_work_is_done_again),
+        cmocka_unit_test(intervals_begin_with_what_happens_then),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

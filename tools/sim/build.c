@@ -141,7 +141,7 @@ int engine_start(struct engine *e, const struct scenario *scenario, struct recor
     if (err)
         return err;
     if (scenario->interval_s > 0)
-        engine_put(e, scenario->interval_s, DUE_INTERVAL, 0, 0);
+        engine_plan_interval(e);
     fleet_start(e);
     clients_start(e);
     return e->failed ? -ENOMEM : 0;

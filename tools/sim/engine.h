@@ -202,6 +202,7 @@ void engine_stop(struct engine *e);
 void engine_play(struct engine *e);
 void engine_put(struct engine *e, double at_s, enum due what, uint32_t subject,
                 uint32_t generation);
+void engine_plan_interval(struct engine *e);
 
 static inline struct try *try_at(const struct engine *e, uint32_t number)
 {

@@ -63,14 +63,23 @@ static void look_at_stages(const struct engine *e, struct record_levels *levels)
     }
 }
 
-static void note_interval(struct engine *e)
+static void note_interval(struct engine *e, double t_s)
 {
     struct record_levels levels = {0};
 
     if (e->gate)
         look_at_gate(e, &levels);
     look_at_stages(e, &levels);
-    record_interval(e->record, e->now_s, &levels);
+    record_interval(e->record, t_s, &levels);
+}
+
+/* What happens at its end, while there are arrivals, is of the next. */
+void engine_plan_interval(struct engine *e)
+{
+    double end_s = (e->record->n_rows + 1) * e->scenario->interval_s;
+    bool is_last = end_s >= e->scenario->duration_s;
+
+    engine_put(e, is_last ? end_s : nextafter(end_s, 0), DUE_INTERVAL, 0, 0);
 }
 
 /* -- the clock -- */
@@ -183,8 +192,8 @@ static void happen_to_stages(struct engine *e, const struct event *event)
         fleet_checked(e, event->subject);
         break;
     case DUE_INTERVAL:
-        note_interval(e);
-        engine_put(e, e->now_s + e->scenario->interval_s, DUE_INTERVAL, 0, 0);
+        note_interval(e, (e->record->n_rows + 1) * e->scenario->interval_s);
+        engine_plan_interval(e);
         break;
     default:
         break;
@@ -225,7 +234,7 @@ void engine_play(struct engine *e)
         happen(e, &event);
     if (e->now_s < e->scenario->duration_s)
         e->now_s = e->scenario->duration_s;
-    note_interval(e);
+    note_interval(e, e->now_s);
     record_finish(e->record, e->now_s);
 }
 
