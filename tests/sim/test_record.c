@@ -138,9 +138,26 @@ static void every_piece_ends_once_or_is_open(void **state)
 
 static void names_that_are_none(void **state)
 {
-    static const char *const none[] = {"",     "nonsense", "useful.",  "useful.fax", "use.plain",
-                                       "p5_s", "p95",      "p95_ms",   "px5_s",      "p00_s",
-                                       "eff_", "eff_p_s",  "refused_", "late_p95_s"};
+    static const char *const none[] = {"",
+                                       "nonsense",
+                                       "useful.",
+                                       "useful.fax",
+                                       "use.plain",
+                                       "p5_s",
+                                       "p95",
+                                       "p95_ms",
+                                       "px5_s",
+                                       "p00_s",
+                                       "eff_",
+                                       "eff_p_s",
+                                       "refused_",
+                                       "late_p95_s",
+                                       "useful_per_s",
+                                       "useful_per_s@1",
+                                       "useful_per_s@2-1",
+                                       "useful_per_s@1-2s",
+                                       "p95_s_per_s@1-2",
+                                       "_per_s@1-2"};
     struct record record;
     double value;
 
@@ -155,6 +172,7 @@ static void names_that_are_none(void **state)
     assert_true(record_metric_counts("refused_capacity"));
     assert_true(record_metric_counts("useful.ocr"));
     assert_false(record_metric_counts("eff_p95_s"));
+    assert_false(record_metric_counts("useful_per_s@0.5-2"));
     record_free(&record);
 }
 
@@ -199,6 +217,11 @@ static void an_interval_has_its_own_counts_and_percentiles(void **state)
     assert_same(metric(&record, "max_queue"), 9);
     assert_same(metric(&record, "max_shed"), .25);
     assert_same(metric(&record, "end_s"), 2.5);
+    assert_same(metric(&record, "useful_per_s@0-1"), 1);
+    assert_same(metric(&record, "useful_per_s@0.5-2.5"), .5);
+    assert_same(metric(&record, "late_per_s@0-0.5"), 2);
+    assert_same(metric(&record, "late_per_s@1-9"), 0);
+    assert_same(metric(&record, "refused_capacity_per_s@1-3"), .5);
     record_free(&record);
 }
 

@@ -108,15 +108,48 @@ static bool kind_metric(const struct record *record, const char *name, double *v
     return false;
 }
 
-static bool counter_metric(const struct record *record, const char *name, double *value)
+static const struct counter *find_counter(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-        if (strcmp(name, counters[i].name) == 0) {
-            *value = (double)*(const uint64_t *)((const char *)&record->sum + counters[i].offset);
-            return true;
-        }
+        if (strlen(counters[i].name) == n && strncmp(name, counters[i].name, n) == 0)
+            return &counters[i];
     }
-    return kind_metric(record, name, value);
+    return NULL;
+}
+
+static uint64_t count_of(const struct record_counts *counts, const struct counter *counter)
+{
+    return *(const uint64_t *)((const char *)counts + counter->offset);
+}
+
+static bool counter_metric(const struct record *record, const char *name, double *value)
+{
+    const struct counter *counter = find_counter(name, strlen(name));
+
+    if (!counter)
+        return kind_metric(record, name, value);
+    *value = (double)count_of(&record->sum, counter);
+    return true;
+}
+
+/* COUNTER_per_s@FROM-TO: in the intervals that begin in that time. */
+static bool rate_metric(const struct record *record, const char *name, double *value)
+{
+    static const char unit[] = "_per_s@";
+    const char *end = strstr(name, unit);
+    const struct counter *counter = end ? find_counter(name, (size_t)(end - name)) : NULL;
+    double from_s, to_s, sum = 0;
+    char more;
+
+    if (!counter || sscanf(end + strlen(unit), "%lf-%lf%c", &from_s, &to_s, &more) != 2 ||
+        !(from_s < to_s))
+        return false;
+    for (uint32_t i = 0; i < record->n_rows; i++) {
+        if (record->rows[i].t_s >= from_s && record->rows[i].t_s < to_s)
+            sum += (double)count_of(&record->rows[i].counts, counter);
+    }
+    *value = sum / (to_s - from_s);
+    return true;
 }
 
 /* The digits of p95 or p999, as .95 or .999; 0: it is something else. */
@@ -182,11 +215,7 @@ bool record_metric_counts(const char *name)
         if (strcmp(name, others[i]) == 0)
             return true;
     }
-    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-        if (strcmp(name, counters[i].name) == 0)
-            return true;
-    }
-    return strchr(name, '.') != NULL;
+    return find_counter(name, strlen(name)) || (strchr(name, '.') && !strchr(name, '@'));
 }
 
 bool record_metric(struct record *record, const char *name, double *value)
@@ -215,7 +244,7 @@ bool record_metric(struct record *record, const char *name, double *value)
         {"end_s", record->end_s},
     };
 
-    if (counter_metric(record, name, value))
+    if (counter_metric(record, name, value) || rate_metric(record, name, value))
         return true;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (strcmp(name, others[i].name) == 0) {
