@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fax service with any random numbers, its callers dialling again, and the window by formula: faxrx-redial, erlang.
+
+The table of faxrx itself is exact and is settled in test_sim.py. Tolerances are four standard deviations of a run.
+"""
+
+import statistics
+
+import pytest
+from play import play, table
+
+SEEDS = "seed=" + ",".join(map(str, range(1, 11)))
+
+
+def fax(burst):
+    """The ten runs of each architecture."""
+    rows = table("faxrx", "--set", f"arrivals.0.decay.factor={burst}", "--sweep", SEEDS)
+    runs = {arch: [row for row in rows if row["arch"] == arch] for arch in "ABC"}
+    assert [len(r) for r in runs.values()] == [10, 10, 10]
+    return runs
+
+
+def near(values, mean, deviation):
+    """Each within four deviations, their mean within one."""
+    return (values == pytest.approx([mean] * len(values), abs=4 * deviation)
+            and statistics.fmean(values) == pytest.approx(mean, abs=deviation))
+
+
+def share(rows, name):
+    return [int(row[name]) / int(row["arrivals"]) for row in rows]
+
+
+def p95_s(rows):
+    return [float(row["eff_p95_s"]) for row in rows]
+
+
+def test_ten_times_the_calls():
+    runs = fax("10.0")
+    assert near(share(runs["A"], "ok"), .540, .004)
+    assert near(share(runs["A"], "blocked"), .452, .004)
+    assert near(p95_s(runs["A"]), 286, 2)
+    assert near(share(runs["B"], "ok"), .516, .005)
+    assert near(share(runs["C"], "ok"), .682, .002)
+    assert near(p95_s(runs["C"]), 1413, 28)
+
+
+def test_five_times_the_calls():
+    runs = fax("5.0")
+    assert near(share(runs["B"], "ok"), .826, .006)
+    assert near(p95_s(runs["B"]), 1770, 56)
+    assert near(share(runs["C"], "ok"), .873, .005)
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "42"])
+def test_callers_dial_again(seed):
+    again = table("faxrx-redial", "--seed", seed, "--sweep", "arrivals.0.decay.factor=10.0")[1]
+    assert again["dials"] == "again"
+    assert float(again["useful_share"]) == pytest.approx(.56, abs=.03)
+    assert float(again["attempts_per_offered"]) == pytest.approx(6.2, rel=.03)
+    assert float(again["eff_p95_s"]) == pytest.approx(291, rel=.03)
+    assert float(again["first_p95_s"]) == pytest.approx(2550, rel=.03)
+
+
+def test_a_window_is_a_telephone_exchange():
+    for run in play("erlang"):
+        assert run["summary"]["offered"] > 1e6 - 3000
+        assert run["summary"]["refusals"] == run["summary"]["refused_capacity"]
+        assert run["summary"]["refusal_share"] == pytest.approx(.01258, abs=.001), run["variant"]
