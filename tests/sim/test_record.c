@@ -133,6 +133,9 @@ static void every_piece_ends_once_or_is_open(void **state)
     assert_same(metric(&record, "refusal_share"), 2. / 9);
     assert_same(metric(&record, "goodput_per_s"), .1);
     assert_same(metric(&record, "attempts_per_offered"), 9. / 8);
+    record_end(&record, &(struct record_ending){.kind = 0, .end = END_UNFINISHED});
+    assert_same(metric(&record, "open"), 2);
+    assert_same(metric(&record, "max_open"), 3);
     record_free(&record);
 }
 
@@ -216,6 +219,7 @@ static void an_interval_has_its_own_counts_and_percentiles(void **state)
     assert_same(metric(&record, "max_waiting"), 7);
     assert_same(metric(&record, "max_queue"), 9);
     assert_same(metric(&record, "max_shed"), .25);
+    assert_same(metric(&record, "max_instances"), 3);
     assert_same(metric(&record, "end_s"), 2.5);
     assert_same(metric(&record, "useful_per_s@0-1"), 1);
     assert_same(metric(&record, "useful_per_s@0.5-2.5"), .5);

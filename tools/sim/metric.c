@@ -67,10 +67,12 @@ const char *const record_metrics[] = {"offered",
                                       "first_p95_s",
                                       "first_p99_s",
                                       "first_max_s",
+                                      "max_open",
                                       "max_waiting",
                                       "max_queue",
                                       "max_wait_s",
                                       "max_shed",
+                                      "max_instances",
                                       "drain_s",
                                       "duration_s",
                                       "end_s",
@@ -202,6 +204,16 @@ static double max_shed(const struct record *record)
     return max;
 }
 
+static uint32_t max_instances(const struct record *record)
+{
+    uint32_t max = 0;
+
+    for (uint32_t i = 0; i < record->n_rows; i++)
+        if (record->rows[i].instances > max)
+            max = record->rows[i].instances;
+    return max;
+}
+
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : NAN;
@@ -209,7 +221,8 @@ static double share(uint64_t part, uint64_t whole)
 
 bool record_metric_counts(const char *name)
 {
-    static const char *const others[] = {"open", "refusals", "max_waiting", "max_queue"};
+    static const char *const others[] = {"open",        "refusals",  "max_open",
+                                         "max_waiting", "max_queue", "max_instances"};
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (strcmp(name, others[i]) == 0)
@@ -221,24 +234,22 @@ bool record_metric_counts(const char *name)
 bool record_metric(struct record *record, const char *name, double *value)
 {
     const struct record_counts *sum = &record->sum;
-    uint64_t open = sum->offered;
-
-    for (unsigned int i = 0; i < END_MAX; i++)
-        open -= sum->ends[i];
     const struct {
         const char *name;
         double value;
     } others[] = {
-        {"open", (double)open},
+        {"open", (double)record->open},
         {"refusals", (double)refusals(sum)},
         {"goodput_per_s", (double)sum->ends[END_USEFUL] / record->scenario->duration_s},
         {"useful_share", share(sum->ends[END_USEFUL], sum->offered)},
         {"refusal_share", share(refusals(sum), sum->attempts)},
         {"attempts_per_offered", share(sum->attempts, sum->offered)},
+        {"max_open", (double)record->open_max},
         {"max_waiting", (double)record->waiting_max},
         {"max_queue", (double)record->queue_max},
         {"max_wait_s", fmax(record->wait_max_s, record->gate_wait_max_s)},
         {"max_shed", max_shed(record)},
+        {"max_instances", max_instances(record)},
         {"drain_s", record->drained_s - record->last_burst_end_s},
         {"duration_s", record->scenario->duration_s},
         {"end_s", record->end_s},

@@ -90,6 +90,8 @@ static void count(uint64_t *of_run, uint64_t *of_interval)
 void record_offered(struct record *record)
 {
     count(&record->sum.offered, &record->current.counts.offered);
+    if (++record->open > record->open_max)
+        record->open_max = record->open;
 }
 
 void record_attempt(struct record *record)
@@ -169,6 +171,7 @@ void record_end(struct record *record, const struct record_ending *ending)
 
     count(&record->sum.ends[ending->end], &record->current.counts.ends[ending->end]);
     record->ends_by_kind[ending->kind][ending->end]++;
+    record->open--;
     if (ending->end == END_REFUSED)
         return;
     add_value(record, &record->effective, effective_s);

@@ -64,9 +64,9 @@ struct record {
     uint32_t n_rows, room_rows;
     struct record_row *rows;
     struct record_row current;
-    double end_s;            /* when the run ended */
-    uint64_t waiting, queue; /* now */
-    uint64_t waiting_max, queue_max;
+    double end_s;                  /* when the run ended */
+    uint64_t open, waiting, queue; /* now */
+    uint64_t open_max, waiting_max, queue_max;
     double wait_max_s;       /* longest wait in a stage's queue before service, */
     double gate_wait_max_s;  /* and in the gate's */
     double last_burst_end_s; /* 0: there is no burst */
