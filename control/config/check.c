@@ -265,6 +265,5 @@ void check_all(struct reader *r)
     check_service_tenants(r);
     check_shares(r);
     check_places(r);
-    check_idle_timeouts(r);
     check_overlaps(r);
 }
