@@ -8,6 +8,8 @@
 /* Beyond this ratio of the largest to the smallest value their distances only show on a scale of
  * magnitudes. */
 #define LOG_RATIO 16.0
+/* Of the axis: what a label takes, so that none is written over another. */
+#define LABEL_SHARE .08
 
 /* What the swept values are to a picture. */
 struct scale {
@@ -38,8 +40,22 @@ static struct scale scale_of(const struct sweep *sweep, uint32_t n_values)
     return scale;
 }
 
+/* Where a value stands, as a share of the axis. */
+static double place(const struct sweep *sweep, const struct scale *scale, uint32_t i)
+{
+    double first = strtod(sweep->results[0].label.value, NULL);
+    double last = strtod(sweep->results[scale->n_values - 1].label.value, NULL);
+    double value = strtod(sweep->results[i].label.value, NULL);
+
+    if (!scale->numbers || scale->n_values < 2 || first == last)
+        return i;
+    return scale->log ? log(value / first) / log(last / first) : (value - first) / (last - first);
+}
+
 static void print_axis(FILE *script, const struct sweep *sweep, const struct scale *scale)
 {
+    double labelled = -1;
+
     if (scale->log)
         fputs("set logscale x\n", script);
     if (scale->numbers && scale->n_values > 12)
@@ -47,9 +63,13 @@ static void print_axis(FILE *script, const struct sweep *sweep, const struct sca
     fputs("set xtics (", script);
     for (uint32_t i = 0; i < scale->n_values; i++) {
         const char *value = sweep->results[i].label.value;
+        double at = place(sweep, scale, i);
 
         fprintf(script, "%s'", i ? ", " : "");
-        plot_text(script, value);
+        if (fabs(at - labelled) >= LABEL_SHARE) {
+            plot_text(script, value);
+            labelled = at;
+        }
         fprintf(script, "' %.9g", scale->numbers ? strtod(value, NULL) : (double)i);
     }
     fputs(")\n", script);

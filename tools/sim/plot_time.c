@@ -67,15 +67,17 @@ static struct units units_of(const struct result *result)
 static void print_rows(FILE *script, const struct result *result, const struct units *units)
 {
     uint32_t together = (result->n_rows + POINTS_MAX - 1) / POINTS_MAX;
-    double interval_s = result->n_rows > 1 ? result->rows[1].t_s - result->rows[0].t_s
-                                           : result_value(result, "end_s");
+    double end_s = result_value(result, "end_s"), usual_s = 0;
 
     fputs("$rows << END\n", script);
     for (uint32_t i = 0; i < result->n_rows; i += together) {
         uint32_t to = i + together < result->n_rows ? i + together : result->n_rows;
         struct record_row row = merge(result, i, to);
-        double s = (to - i) * interval_s;
+        double s = (to < result->n_rows ? result->rows[to].t_s : end_s) - row.t_s;
 
+        if (s <= usual_s / 2) /* the run ended in it: too short to show a rate */
+            break;
+        usual_s = s;
         fprintf(script, "%.9g %.9g %.9g %.9g", row.t_s + s / 2, (double)row.counts.offered / s,
                 (double)row.counts.attempts / s, (double)row.counts.admitted / s);
         for (unsigned int end = 0; end < END_REFUSED; end++)
