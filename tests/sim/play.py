@@ -33,9 +33,14 @@ def series(name, *arguments):
 
 
 @functools.cache
-def table(name, *arguments):
-    """The scenario's own columns: a dictionary of texts for each run."""
+def printed(name, *arguments):
+    """The scenario's own columns, as they are printed."""
     done = subprocess.run([SLUICE_SIM, "run", name, "--csv", *arguments], capture_output=True, text=True, timeout=200,
                           env={**os.environ, "SLUICE_SCENARIOS": str(SCENARIOS)}, check=False)
     assert done.returncode == 0, done.stderr
-    return list(csv.DictReader(io.StringIO(done.stdout)))
+    return done.stdout
+
+
+def table(name, *arguments):
+    """The same: a dictionary of texts for each run."""
+    return list(csv.DictReader(io.StringIO(printed(name, *arguments))))

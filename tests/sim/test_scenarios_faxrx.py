@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The fax service with any random numbers, its callers dialling again, and the window by formula: faxrx-redial, erlang.
 
-The table of faxrx itself is exact and is settled in test_sim.py. Tolerances are four standard deviations of a run.
+The table of faxrx itself is exact. Tolerances are four standard deviations of a run.
 """
 
+import pathlib
 import statistics
 
 import pytest
-from play import play, table
+from play import play, printed, table
 
 SEEDS = "seed=" + ",".join(map(str, range(1, 11)))
 
@@ -32,6 +33,13 @@ def share(rows, name):
 
 def p95_s(rows):
     return [float(row["eff_p95_s"]) for row in rows]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_the_published_model_row_by_row(workers):
+    golden = (pathlib.Path(__file__).parents[1] / "golden/faxrx.csv").read_text().splitlines()
+    assert len(golden) == 34
+    assert printed("faxrx", "--set", f"workers={workers}").splitlines() == golden
 
 
 def test_ten_times_the_calls():

@@ -184,14 +184,6 @@ def test_columns_of_the_scenario(family):
                                              ("shut", "100/s", 1)], summaries)]
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_the_published_fax_model_row_by_row(workers):
-    golden = (HERE / "../golden/faxrx.csv").read_text().splitlines()
-    assert len(golden) == 34
-    found = run("faxrx", "--csv", "--set", f"workers={workers}", SLUICE_SCENARIOS=str(HERE / "../../tools/sim/scenarios"))
-    assert found.splitlines() == golden
-
-
 def test_the_same_bytes_again_and_with_more_at_once(family):
     for form in (["--csv"], ["--csv", "--series"], ["-j", "--series"], []):
         alone = run(family, *form, "--jobs", 1)
