@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sluiced between the two devices of a rig, with every packet of the generator on a known flow."""
+"""sluiced between the two devices of a rig, and what it needs to find every packet on a known flow."""
 import ipaddress
 import json
 import os
@@ -16,12 +16,15 @@ SLUICECTL = BUILD / "control/cli/sluicectl"
 
 ADDRESSES_MAX = 1024  # of one service
 
-# Every quota is limited, so that each packet is charged, but higher than any rate reached here.
-CONFIGURATION = """
+HOST = """
 eal = {{ memory = "{memory}"; memory_mib = {mib}; main = {main}; workers = [{worker}]; idle = "poll";
         extra = "{extra}"; }};
 control = {{ socket = "{socket}"; }};
 gates = ( {{ name = "port"; outside = ["{outside}"]; inside = ["{inside}"]; }} );
+"""
+
+# Every quota is limited, so that each packet is charged, but higher than any rate reached here.
+KNOWN_FLOWS = """
 flows = {{ max = {flows_max}; udp_idle = "1h"; }};
 tenants = ( {{ name = "default"; quota = {{ attempts = "1000000000/s"; packets = "1000000000/s";
                                           bits = "400Gbit/s"; }}; }} );
@@ -46,14 +49,19 @@ def services(flows):
     return ",\n".join(found)
 
 
+def known_flows(flows):
+    return KNOWN_FLOWS.format(flows_max=4 * flows, services=services(flows))
+
+
 class Gate:
-    def __init__(self, rig, flows):
+    def __init__(self, rig, policy):
+        """`policy`: all of the configuration that does not depend on the rig."""
         self.rig, self.socket = rig, rig.path("control")
-        configuration = CONFIGURATION.format(
+        host = HOST.format(
             memory=rig.memory, mib=MEMORY_MIB, main=rig.generator_cpu, worker=rig.tested_cpu,
-            extra=" ".join(rig.gate_memory()), socket=self.socket, outside=rig.tested_device("outside"),
-            inside=rig.tested_device("inside"), flows_max=4 * flows, services=services(flows))
-        pathlib.Path(rig.path("conf")).write_text(configuration, encoding="ascii")
+            extra=" ".join(rig.gate_memory()), socket=self.socket,
+            outside=rig.tested_device("outside"), inside=rig.tested_device("inside"))
+        pathlib.Path(rig.path("conf")).write_text(host + policy, encoding="ascii")
         with open(rig.path("log"), "wb") as log:
             self.process = subprocess.Popen([SLUICED, "-c", rig.path("conf")], env=rig.environment(),
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -75,11 +83,14 @@ class Gate:
             raise RuntimeError(f"sluiced ended with {self.process.returncode}:\n{self.log()}")
         return self.ask("status").returncode == 0
 
+    def listing(self, name):
+        return json.loads(self.ask(name).stdout)[name]
+
     def counters(self):
-        return json.loads(self.ask("workers").stdout)["workers"][0]
+        return self.listing("workers")[0]
 
     def links_up(self):
-        return sum(port["link"] == "up" for port in json.loads(self.ask("ports").stdout)["ports"])
+        return sum(port["link"] == "up" for port in self.listing("ports"))
 
     def end(self):
         """Once or more often."""

@@ -86,11 +86,10 @@ def datagram(number):
     return bytes(12) + b"\x08\x00" + ip + udp + bytes(18)
 
 
-def write_requests(path, flows):
+def write_capture(path, frames):
     with open(path, "wb") as capture:
         capture.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for number in range(flows):
-            frame = datagram(number)
+        for frame in frames:
             capture.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
 
 
@@ -102,7 +101,7 @@ class Generator(Testpmd):
 
     def __init__(self, rig, flows):
         requests = rig.path("requests.pcap")
-        write_requests(requests, flows)
+        write_capture(requests, map(datagram, range(flows)))
         self.flows = flows
         super().__init__(rig, "generator", rig.generator_cpu,
                          [rig.generator_device(s) for s in SIDES] +
