@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "tools/load/random.h"
 #include "tools/load/schedule.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -100,6 +101,21 @@ static void too_many_are_refused(void **state)
     assert_int_equal(schedule_make(&request, &schedule), -E2BIG);
 }
 
+/* The reference values of splitmix64 for the seed 1234567, and where they lie in (0, 1]. */
+static void random_numbers_are_those_of_splitmix64(void **state)
+{
+    static const uint64_t expected[] = {
+        UINT64_C(6457827717110365317), UINT64_C(3203168211198807973), UINT64_C(9817491932198370423),
+        UINT64_C(4593380528125082431), UINT64_C(16408922859458223821)};
+    uint64_t random = 1234567;
+
+    (void)state;
+    for (unsigned int i = 0; i < 5; i++)
+        assert_int_equal(random_next(&random), expected[i]);
+    random = 1234567;
+    assert_int_equal((uint64_t)(random_positive(&random) * 0x1p53), (expected[0] >> 11) + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +124,7 @@ int main(void)
         cmocka_unit_test(poisson_has_its_mean_and_follows_its_seed),
         cmocka_unit_test(sources_and_kinds_take_turns),
         cmocka_unit_test(too_many_are_refused),
+        cmocka_unit_test(random_numbers_are_those_of_splitmix64),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

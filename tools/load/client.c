@@ -61,8 +61,10 @@ int client_init(struct client *client, const struct load_options *options, struc
 {
     *client = (struct client){
         .options = options, .results = results, .base = base, .random = options->schedule.seed};
+    /* Not the numbers that a schedule of this seed is made of. */
+    random_seed(&client->draws, options->schedule.seed + 1);
     for (uint32_t i = 0; i < options->n_kinds; i++)
-        options->protocol->compose(options, options->kinds[i], &client->texts[i]);
+        options->protocol->compose(options, options->kinds[i].name, &client->texts[i]);
     client->pool_size = connections_allowed(options->connections);
     client->pool = calloc(client->pool_size, sizeof(*client->pool));
     if (!client->pool)
@@ -144,7 +146,7 @@ static void finish_complete(struct attempt *attempt)
     enum outcome outcome = attempt->verdict;
 
     if (outcome == OUTCOME_USEFUL &&
-        now_ns > attempt->work->arrival.at_ns + client->options->deadline_ns)
+        work_age_ns(attempt->work, now_ns) > work_kind(attempt->work)->deadline_ns)
         outcome = OUTCOME_LATE;
     finish(attempt, outcome, now_ns);
 }
@@ -180,8 +182,7 @@ static void finish_broken(struct attempt *attempt, int error)
 static void wait_for(struct attempt *attempt, short what)
 {
     struct client *client = attempt->client;
-    uint64_t give_up_ns = attempt->work->arrival.at_ns + client->options->timeout_ns;
-    struct timeval left = client_time_left(client_run_ns(client), give_up_ns);
+    struct timeval left = client_time_left(client_run_ns(client), work_give_up_ns(attempt->work));
 
     event_assign(&attempt->event, client->base, attempt->fd, what, on_ready, attempt);
     event_add(&attempt->event, &left);
@@ -338,7 +339,7 @@ void client_try(struct client *client, struct work *work)
     struct attempt *attempt;
 
     /* Nobody would have waited for it any more. */
-    if (now_ns >= work->arrival.at_ns + client->options->timeout_ns) {
+    if (now_ns >= work_give_up_ns(work)) {
         not_sent(client, work, ETIME);
         return;
     }

@@ -21,6 +21,7 @@
 #include "tools/load/protocol.h"
 #include "tools/load/results.h"
 #include "tools/load/schedule.h"
+#include "tools/scenario/draw.h"
 
 struct work;
 
@@ -34,8 +35,9 @@ struct client {
     TAILQ_HEAD(attempt_list, attempt) free, idle; /* idle: with an open connection */
     uint64_t n_works;                             /* under way, those between two attempts too */
     bool draining;
-    uint64_t random;    /* what ids of attempts and waits between them are drawn from */
-    int not_sent_errno; /* why the last attempt that could not be made was not */
+    uint64_t random;           /* what ids of attempts are drawn from */
+    struct random_state draws; /* and what waits are */
+    int not_sent_errno;        /* why the last attempt that could not be made was not */
     struct request_text texts[LOAD_KINDS_MAX];
 };
 

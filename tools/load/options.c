@@ -138,21 +138,23 @@ int options_read(int argc, char **argv, struct load_options *options)
     bool finds = argc > 1 && strcmp(argv[1], "find") == 0;
     int status;
 
-    *options = (struct load_options){
-        .protocol = &protocol_http,
-        .schedule = {.duration_ns = (finds ? 5 : 10) * NS_PER_S, .seed = 1},
-        .finds = finds,
-        .find = {.min = 10,
-                 .max = 1000,
-                 .period_ns = NS_PER_S,
-                 .max_period_ns = NS_PER_S,
-                 .percentile = 99,
-                 .precision_percent = 2},
-        .deadline_ns = NS_PER_S,
-        .attempts = 1,
-        .backoff = {.base_ns = NS_PER_S / 20, .max_ns = NS_PER_S, .jitter = true},
-        .obey_retry_after = true,
-        .connections = 16384};
+    *options =
+        (struct load_options){.protocol = &protocol_http,
+                              .schedule = {.duration_ns = (finds ? 5 : 10) * NS_PER_S, .seed = 1},
+                              .finds = finds,
+                              .find = {.min = 10,
+                                       .max = 1000,
+                                       .period_ns = NS_PER_S,
+                                       .max_period_ns = NS_PER_S,
+                                       .percentile = 99,
+                                       .precision_percent = 2},
+                              .deadline_ns = NS_PER_S,
+                              .clients = {.tries = 1,
+                                          .backoff_s = 0.05,
+                                          .backoff_max_s = 1.0,
+                                          .jitter = JITTER_FULL,
+                                          .retry_after = true},
+                              .connections = 16384};
     if (finds)
         argv[1] = argv[0];
     status = read_all(argc - finds, argv + finds, finds ? IN_FIND : IN_LOAD, options);

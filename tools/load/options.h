@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/load/backoff.h"
 #include "tools/load/schedule.h"
 #include "tools/load/source.h"
+#include "tools/scenario/scenario.h"
 
 /* At once; lowered to what the file descriptor limit allows. */
 #define LOAD_CONNECTIONS_MAX 65536u
@@ -27,11 +27,18 @@ struct find_options {
     uint32_t percentile, precision_percent;
 };
 
+/* One kind of work. */
+struct load_kind {
+    const char *name;     /* path or name that is asked for */
+    uint64_t deadline_ns; /* a reply complete by then is useful */
+    uint64_t timeout_ns;  /* the client gives up */
+};
+
 struct load_options {
     const char *target_text;
     const struct protocol *protocol;
-    const char *kind_option;           /* that named the kinds; NULL: none did */
-    const char *kinds[LOAD_KINDS_MAX]; /* paths or names that are asked for in turn */
+    const char *kind_option; /* that named the kinds; NULL: none did */
+    struct load_kind kinds[LOAD_KINDS_MAX];
     uint32_t n_kinds;
     struct source target;
     struct source_list sources; /* none: the system chooses */
@@ -39,11 +46,10 @@ struct load_options {
     uint32_t closed; /* clients of a closed loop; 0: an open one, by the schedule */
     bool finds;      /* the highest rate, a trial of schedule.duration_ns each */
     struct find_options find;
-    uint64_t deadline_ns; /* a reply complete by then is useful */
-    uint64_t timeout_ns;  /* the client gives up; never before the deadline */
-    uint32_t attempts;    /* at a piece of work, at most */
-    struct backoff backoff;
-    bool obey_retry_after;
+    uint64_t deadline_ns; /* of all kinds */
+    uint64_t timeout_ns;  /* never before the deadline */
+    /* How often refused work is tried, and when: its tries, backoff and Retry-After. */
+    struct scenario_clients clients;
     uint32_t connections; /* at once, at most */
     bool keep_alive;      /* and used again */
     enum load_format format;

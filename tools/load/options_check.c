@@ -14,16 +14,16 @@ static int check_kinds(struct load_options *options)
     const struct protocol *protocol = options->protocol;
 
     if (options->n_kinds == 0)
-        options->kinds[options->n_kinds++] = protocol->kind_default;
+        options->kinds[options->n_kinds++].name = protocol->kind_default;
     else if (!protocol->kind_option || strcmp(options->kind_option, protocol->kind_option)) {
         fprintf(stderr, "sluice-load: --%s says nothing to --protocol %s; see --help\n",
                 options->kind_option, protocol->name);
         return -EINVAL;
     }
     for (uint32_t i = 0; options->kind_option && i < options->n_kinds; i++) {
-        if (!protocol->kind_fits(options->kinds[i])) {
+        if (!protocol->kind_fits(options->kinds[i].name)) {
             fprintf(stderr, "sluice-load: cannot use \"%s\" as --%s; see --help\n",
-                    options->kinds[i], options->kind_option);
+                    options->kinds[i].name, options->kind_option);
             return -EINVAL;
         }
     }
@@ -91,6 +91,10 @@ int options_check(struct load_options *options)
             fputs("sluice-load: sources and target are not of the same address family\n", stderr);
             return -EINVAL;
         }
+    }
+    for (uint32_t i = 0; i < options->n_kinds; i++) {
+        options->kinds[i].deadline_ns = options->deadline_ns;
+        options->kinds[i].timeout_ns = options->timeout_ns;
     }
     return check_loop(options);
 }

@@ -56,7 +56,7 @@ static int read_kind(struct load_options *options, const char *option, const cha
     if (options->n_kinds == LOAD_KINDS_MAX)
         return -EINVAL;
     options->kind_option = option;
-    options->kinds[options->n_kinds++] = text;
+    options->kinds[options->n_kinds++].name = text;
     return 0;
 }
 
@@ -113,12 +113,18 @@ static int read_keep_alive(struct load_options *options, const char *text)
 
 static int read_attempts(struct load_options *options, const char *text)
 {
-    return read_count(text, LOAD_ATTEMPTS_MAX, &options->attempts);
+    return read_count(text, LOAD_ATTEMPTS_MAX, &options->clients.tries);
 }
 
 static int read_backoff(struct load_options *options, const char *text)
 {
-    return parse_range(text, &options->backoff.base_ns, &options->backoff.max_ns);
+    uint64_t from_ns, to_ns;
+
+    if (parse_range(text, &from_ns, &to_ns))
+        return -EINVAL;
+    options->clients.backoff_s = (double)from_ns / 1e9;
+    options->clients.backoff_max_s = (double)to_ns / 1e9;
+    return 0;
 }
 
 /* One of two words. */
@@ -130,12 +136,17 @@ static int read_word(const char *text, const char *yes, const char *no, bool *ou
 
 static int read_jitter(struct load_options *options, const char *text)
 {
-    return read_word(text, "full", "none", &options->backoff.jitter);
+    bool full;
+
+    if (read_word(text, "full", "none", &full))
+        return -EINVAL;
+    options->clients.jitter = full ? JITTER_FULL : JITTER_NONE;
+    return 0;
 }
 
 static int read_retry_after(struct load_options *options, const char *text)
 {
-    return read_word(text, "obey", "ignore", &options->obey_retry_after);
+    return read_word(text, "obey", "ignore", &options->clients.retry_after);
 }
 
 static int read_min(struct load_options *options, const char *text)

@@ -16,7 +16,7 @@ static inline uint64_t random_next(uint64_t *state)
 }
 
 /* Uniform in (0, 1]: its logarithm is finite. */
-static inline double random_uniform(uint64_t *state)
+static inline double random_positive(uint64_t *state)
 {
     return (double)((random_next(state) >> 11) + 1) * 0x1p-53;
 }

@@ -32,7 +32,7 @@ static uint64_t fill_poisson(const struct schedule_request *request, struct arri
     double at = 0;
 
     for (; n < max; n++) {
-        at -= log(random_uniform(&state)) * mean_ns;
+        at -= log(random_positive(&state)) * mean_ns;
         if (at >= (double)request->duration_ns)
             break;
         arrivals[n].at_ns = (uint64_t)at;

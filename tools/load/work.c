@@ -5,8 +5,22 @@
 #include <event2/event_struct.h>
 #include <stdlib.h>
 
-#include "tools/load/backoff.h"
-#include "tools/load/random.h"
+#include "tools/scenario/draw.h"
+
+const struct load_kind *work_kind(const struct work *work)
+{
+    return &work->client->options->kinds[work->arrival.kind];
+}
+
+uint64_t work_age_ns(const struct work *work, uint64_t now_ns)
+{
+    return now_ns > work->arrival.at_ns ? now_ns - work->arrival.at_ns : 0;
+}
+
+uint64_t work_give_up_ns(const struct work *work)
+{
+    return work->arrival.at_ns + work_kind(work)->timeout_ns;
+}
 
 static void on_again(int fd, short what, void *arg)
 {
@@ -22,18 +36,17 @@ static void on_again(int fd, short what, void *arg)
 static bool try_again(struct work *work, uint64_t now_ns, uint64_t retry_after_ns)
 {
     struct client *client = work->client;
-    const struct load_options *options = client->options;
+    const struct scenario_clients *clients = &client->options->clients;
     struct timeval left;
     uint64_t wait_ns;
 
-    if (work->attempts >= options->attempts)
+    if (work->attempts >= clients->tries)
         return false;
-    wait_ns =
-        backoff_wait_ns(&options->backoff, work->attempts - 1, random_uniform(&client->random));
-    if (options->obey_retry_after && wait_ns < retry_after_ns)
+    wait_ns = (uint64_t)(draw_backoff_s(&client->draws, clients, work->attempts - 1) * 1e9);
+    if (clients->retry_after && wait_ns < retry_after_ns)
         wait_ns = retry_after_ns;
     work->due_ns = now_ns + wait_ns;
-    if (work->due_ns >= work->arrival.at_ns + options->deadline_ns)
+    if (work_age_ns(work, work->due_ns) >= work_kind(work)->deadline_ns)
         return false;
     left = client_time_left(now_ns, work->due_ns);
     evtimer_assign(&work->again, client->base, on_again, work);

@@ -18,6 +18,12 @@ struct work {
     struct event *next;
 };
 
+const struct load_kind *work_kind(const struct work *work);
+/* For how long its deadline runs. */
+uint64_t work_age_ns(const struct work *work, uint64_t now_ns);
+/* When the client gives up, of the run. */
+uint64_t work_give_up_ns(const struct work *work);
+
 /* Starts the work that is due; its outcome is in the results once, now or later. Then `next`, a
  * timer, is due (NULL: nothing is). */
 void work_start(struct client *client, const struct arrival *arrival, struct event *next);
