@@ -19,6 +19,12 @@ static uint64_t percentile(const struct latencies *latencies, unsigned int perce
     return ns;
 }
 
+static void add(struct results *results, enum outcome outcome, uint64_t intended_ns,
+                uint64_t latency_ns)
+{
+    results_add(results, &(struct ending){outcome, intended_ns, latency_ns, NS_PER_S});
+}
+
 /* Nearest rank over 100 values: p50 is the 50th, p99 the 99th; over 3 the 2nd and the 3rd. */
 static void percentiles_are_exact(void **state)
 {
@@ -29,10 +35,10 @@ static void percentiles_are_exact(void **state)
     assert_int_equal(results_init(&results, 103, NS_PER_S, NS_PER_S), 0);
     assert_false(results_percentile(&results.effective, 50, &ns));
     for (uint64_t i = 0; i < 100; i++)
-        results_add(&results, OUTCOME_USEFUL, 0, (i * 37 % 100 + 1) * NS_PER_MS);
-    results_add(&results, OUTCOME_REFUSED_RST, 0, 30);
-    results_add(&results, OUTCOME_REFUSED_503, 0, 10);
-    results_add(&results, OUTCOME_REFUSED_TIMEOUT, 0, 20);
+        add(&results, OUTCOME_USEFUL, 0, (i * 37 % 100 + 1) * NS_PER_MS);
+    add(&results, OUTCOME_REFUSED_RST, 0, 30);
+    add(&results, OUTCOME_REFUSED_503, 0, 10);
+    add(&results, OUTCOME_REFUSED_TIMEOUT, 0, 20);
     results_finish(&results);
     assert_int_equal(percentile(&results.effective, 50), 50 * NS_PER_MS);
     assert_int_equal(percentile(&results.effective, 95), 95 * NS_PER_MS);
@@ -49,20 +55,20 @@ static void broken_promises_cost_the_deadline(void **state)
 
     (void)state;
     assert_int_equal(results_init(&results, 6, 2 * NS_PER_S, NS_PER_S), 0);
-    results_add(&results, OUTCOME_USEFUL, 0, 5 * NS_PER_MS);
-    results_add(&results, OUTCOME_LATE, NS_PER_S - 1, 1500 * NS_PER_MS);
-    results_add(&results, OUTCOME_UNFINISHED, NS_PER_S, 400 * NS_PER_MS);
-    results_add(&results, OUTCOME_REFUSED_429, NS_PER_S, 1);
-    results_add(&results, OUTCOME_REFUSED_OTHER, NS_PER_S, 2);
-    results_add(&results, OUTCOME_NOT_SENT, NS_PER_S, 0);
+    add(&results, OUTCOME_USEFUL, 0, 5 * NS_PER_MS);
+    add(&results, OUTCOME_LATE, NS_PER_S - 1, 1500 * NS_PER_MS);
+    add(&results, OUTCOME_UNFINISHED, NS_PER_S, 400 * NS_PER_MS);
+    add(&results, OUTCOME_REFUSED_429, NS_PER_S, 1);
+    add(&results, OUTCOME_REFUSED_OTHER, NS_PER_S, 2);
+    add(&results, OUTCOME_NOT_SENT, NS_PER_S, 0);
     results_finish(&results);
     assert_int_equal(results.effective.n, 3);
-    assert_int_equal(results.effective.ns[0], 5 * NS_PER_MS);
-    assert_int_equal(results.effective.ns[1], NS_PER_S);
-    assert_int_equal(results.effective.ns[2], NS_PER_S);
+    assert_int_equal(results.effective.list[0].ns, 5 * NS_PER_MS);
+    assert_int_equal(results.effective.list[1].ns, NS_PER_S);
+    assert_int_equal(results.effective.list[2].ns, NS_PER_S);
     assert_int_equal(results.answered.n, 2);
-    assert_int_equal(results.answered.ns[0], 5 * NS_PER_MS);
-    assert_int_equal(results.answered.ns[1], 1500 * NS_PER_MS);
+    assert_int_equal(results.answered.list[0].ns, 5 * NS_PER_MS);
+    assert_int_equal(results.answered.list[1].ns, 1500 * NS_PER_MS);
     assert_int_equal(results.refusal.n, 2);
     assert_int_equal(results.offered, 6);
     assert_int_equal(results_refused(results.outcomes), 2);
@@ -74,6 +80,35 @@ static void broken_promises_cost_the_deadline(void **state)
     results_free(&results);
 }
 
+/* By the second in which work was intended, and each piece by its own deadline, if it has one. */
+static void seconds_have_percentiles_of_their_own(void **state)
+{
+    struct results results;
+
+    (void)state;
+    assert_int_equal(results_init(&results, 5, 3 * NS_PER_S, NS_PER_S), 0);
+    add(&results, OUTCOME_USEFUL, 2 * NS_PER_S, 7);
+    add(&results, OUTCOME_USEFUL, 1, 9);
+    add(&results, OUTCOME_USEFUL, 0, 5);
+    results_add(&results, &(struct ending){OUTCOME_UNFINISHED, 0, 600, 500});
+    results_add(&results, &(struct ending){OUTCOME_UNFINISHED, 2 * NS_PER_S, 800, UINT64_MAX});
+    results_sent(&results, 2 * NS_PER_S, 9 * NS_PER_S, 9 * NS_PER_S);
+    results_admitted(&results, 2 * NS_PER_S);
+    results_finish(&results);
+    assert_int_equal(results.seconds[0].p50_ns, 5);
+    assert_int_equal(results.seconds[0].p99_ns, 9);
+    assert_int_equal(results.seconds[0].eff_p99_ns, 500);
+    assert_true(results.seconds[1].p50_ns == LATENCY_NONE);
+    assert_true(results.seconds[1].eff_p95_ns == LATENCY_NONE);
+    assert_int_equal(results.seconds[2].p99_ns, 7);
+    assert_int_equal(results.seconds[2].eff_p95_ns, 800);
+    assert_int_equal(results.seconds[2].attempts, 1);
+    assert_int_equal(results.seconds[2].admitted, 1);
+    assert_int_equal(percentile(&results.answered, 99), 9);
+    assert_int_equal(percentile(&results.effective, 50), 9);
+    results_free(&results);
+}
+
 static void send_rate_and_worst_lag(void **state)
 {
     struct results results;
@@ -81,9 +116,9 @@ static void send_rate_and_worst_lag(void **state)
     (void)state;
     assert_int_equal(results_init(&results, 3, NS_PER_S, NS_PER_S), 0);
     assert_true(results_sent_per_s(&results) < 1e-9);
-    results_sent(&results, 0, 10);
-    results_sent(&results, 10 * NS_PER_MS, 17 * NS_PER_MS);
-    results_sent(&results, 20 * NS_PER_MS, 20 * NS_PER_MS + 10);
+    results_sent(&results, 0, 0, 10);
+    results_sent(&results, 0, 10 * NS_PER_MS, 17 * NS_PER_MS);
+    results_sent(&results, 0, 20 * NS_PER_MS, 20 * NS_PER_MS + 10);
     assert_int_equal(results.attempts, 3);
     assert_int_equal(results.lag_max_ns, 7 * NS_PER_MS);
     assert_true(results_sent_per_s(&results) > 99.999 && results_sent_per_s(&results) < 100.001);
@@ -97,11 +132,11 @@ static void behind_is_more_than_a_tenth_of_the_deadline(void **state)
 
     (void)state;
     assert_int_equal(results_init(&results, 3, NS_PER_S, NS_PER_S), 0);
-    results_sent(&results, 10, 9);
+    results_sent(&results, 0, 10, 9);
     assert_int_equal(results.lag_max_ns, 0);
-    results_sent(&results, 0, NS_PER_S / 10);
+    results_sent(&results, 0, 0, NS_PER_S / 10);
     assert_int_equal(results.behind, 0);
-    results_sent(&results, 0, NS_PER_S / 10 + 1);
+    results_sent(&results, 0, 0, NS_PER_S / 10 + 1);
     assert_int_equal(results.behind, 1);
     results_free(&results);
 }
@@ -111,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_exact),
         cmocka_unit_test(broken_promises_cost_the_deadline),
+        cmocka_unit_test(seconds_have_percentiles_of_their_own),
         cmocka_unit_test(send_rate_and_worst_lag),
         cmocka_unit_test(behind_is_more_than_a_tenth_of_the_deadline),
     };

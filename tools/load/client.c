@@ -308,7 +308,8 @@ static void try_on_fresh(struct attempt *attempt, struct client *client, struct 
 {
     const struct source_list *sources = &client->options->sources;
     const struct source *target = &client->options->target;
-    int fd = open_socket(client, sources->n ? &sources->list[work->arrival.source] : NULL);
+    int fd = open_socket(
+        client, work->arrival.source < sources->n ? &sources->list[work->arrival.source] : NULL);
     int error = 0;
 
     if (fd < 0) {
@@ -322,7 +323,7 @@ static void try_on_fresh(struct attempt *attempt, struct client *client, struct 
         not_sent(client, work, error);
         return;
     }
-    results_sent(client->results, work->due_ns, client_run_ns(client));
+    results_sent(client->results, work->arrival.at_ns, work->due_ns, client_run_ns(client));
     TAILQ_REMOVE(&client->free, attempt, place);
     begin(attempt, client, work, fd);
     if (error)
@@ -345,7 +346,7 @@ void client_try(struct client *client, struct work *work)
     }
     attempt = take_idle(client);
     if (attempt) {
-        results_sent(client->results, work->due_ns, now_ns);
+        results_sent(client->results, work->arrival.at_ns, work->due_ns, now_ns);
         begin(attempt, client, work, attempt->fd);
         go_on_connected(attempt);
         return;
@@ -361,12 +362,12 @@ void client_rest(struct client *client)
 {
     struct attempt *attempt;
 
-    while (client->draining && client->n_works == 0 && (attempt = take_idle(client)))
+    while (client->n_producers == 0 && client->n_works == 0 && (attempt = take_idle(client)))
         hang_up(attempt);
 }
 
-void client_drain(struct client *client)
+void client_producer_ends(struct client *client)
 {
-    client->draining = true;
+    client->n_producers--;
     client_rest(client);
 }

@@ -34,10 +34,10 @@ struct client {
     uint32_t pool_size;
     TAILQ_HEAD(attempt_list, attempt) free, idle; /* idle: with an open connection */
     uint64_t n_works;                             /* under way, those between two attempts too */
-    bool draining;
-    uint64_t random;           /* what ids of attempts are drawn from */
-    struct random_state draws; /* and what waits are */
-    int not_sent_errno;        /* why the last attempt that could not be made was not */
+    uint32_t n_producers;                         /* that may start work */
+    uint64_t random;                              /* what ids of attempts are drawn from */
+    struct random_state draws;                    /* and what waits are */
+    int not_sent_errno; /* why the last attempt that could not be made was not */
     struct request_text texts[LOAD_KINDS_MAX];
 };
 
@@ -49,9 +49,10 @@ void client_free(struct client *client);
 /* Makes an attempt at `work`; work_tried() is told how it ended, now or later. */
 void client_try(struct client *client, struct work *work);
 
-/* After the last work was started: idle connections are closed once none is under way. */
-void client_drain(struct client *client);
-/* Work has ended; see client_drain(). */
+/* Who started work starts no more. After the last of them idle connections are closed once no work
+ * is under way. */
+void client_producer_ends(struct client *client);
+/* Work has ended; see above. */
 void client_rest(struct client *client);
 
 uint64_t client_clock_ns(void);

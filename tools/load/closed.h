@@ -9,16 +9,19 @@
 
 #include "tools/load/client.h"
 
+struct loop;
 struct visitor;
 
 struct closed {
     struct client *client;
+    uint32_t n_loops;
+    struct loop *loops;
     struct visitor *visitors;
-    uint32_t n_active;
     uint64_t started; /* pieces of work */
 };
 
-/* Starts all clients at the start of the run; they end with its duration. 0 or -ENOMEM. */
+/* Plans the loops that the options or their scenario ask for, if any; each client is a producer of
+ * work until its loop is over. 0 or -ENOMEM, also then closed_free(). */
 int closed_start(struct closed *closed, struct client *client);
 /* Once the event loop has ended. */
 void closed_free(struct closed *closed);

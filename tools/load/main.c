@@ -6,6 +6,7 @@
 
 #include "tools/load/find.h"
 #include "tools/load/options.h"
+#include "tools/load/replay.h"
 #include "tools/load/report.h"
 #include "tools/load/results.h"
 #include "tools/load/schedule.h"
@@ -19,12 +20,14 @@ static int measure(const struct load_options *options)
     struct results results;
     int error = 0, not_sent_errno = 0;
 
-    if (!options->closed)
+    if (options->scenario)
+        error = replay_make(options, &schedule);
+    else if (!options->closed)
         error = schedule_make(&options->schedule, &schedule);
     if (error)
         return error;
     /* Nobody knows beforehand how much a closed loop will ask for. */
-    error = results_init(&results, options->closed ? SCHEDULE_REQUESTS_MAX : schedule.n,
+    error = results_init(&results, schedule.n + (options->closed ? SCHEDULE_REQUESTS_MAX : 0),
                          options->schedule.duration_ns, options->deadline_ns);
     if (error)
         goto out_schedule;
@@ -33,7 +36,7 @@ static int measure(const struct load_options *options)
         goto out_results;
     results_finish(&results);
     report_warn(&results, not_sent_errno);
-    report_print(options, &results);
+    report_show(options, &results);
 out_results:
     results_free(&results);
 out_schedule:
@@ -51,6 +54,7 @@ int main(int argc, char **argv)
     else
         status = status > 0 ? 0 : -EINVAL;
     source_list_free(&options.sources);
+    scenario_free(options.scenario);
     if (status == -EINVAL)
         return EXIT_USAGE;
     if (status == -E2BIG)

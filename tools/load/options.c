@@ -20,9 +20,23 @@ static const char load_head[] =
     "sent\n"
     "when the schedule says so; latency counts from the intended time.\n\n";
 
+static const char scenario_help[] =
+    "\n--scenario FILE: one of sluice-sim's, so that what was predicted can be measured. What "
+    "comes "
+    "when,\n"
+    "as which kind, and how clients try again is taken from it, with its duration and seed. A "
+    "tenant's\n"
+    "work comes from the addresses of this host that the gate's prefixes give it; without "
+    "prefixes, "
+    "from\n"
+    "--source. Deadlines and timeouts count from each attempt, and unfinished work is tried again, "
+    "too.\n"
+    "Gate, stages, scaler and events are only simulated: here they are whatever --target is.\n";
+
 static const char load_tail[] =
-    "\noffered: pieces of work; attempts: what was sent for them. Work ends as its last attempt:\n"
-    " useful, late, unfinished, refused_rst (refused or reset),\n"
+    "\noffered: pieces of work; attempts: what was sent for them; admitted: attempts not refused. "
+    "Work ends\n"
+    "as its last attempt: useful, late, unfinished, refused_rst (refused or reset),\n"
     "refused_timeout (no connection), refused_429, _403, _503, refused_servfail, _refused "
     "(RCODEs),\n"
     "refused_unreachable (ICMP, of datagrams), refused_other, not_sent.\n"
@@ -67,6 +81,8 @@ static void print_help(unsigned int mode)
         if (options_rows[i].modes & mode)
             print_row(&options_rows[i]);
     }
+    if (mode == IN_LOAD)
+        fputs(scenario_help, stdout);
     fputs(mode == IN_FIND ? find_tail : load_tail, stdout);
 }
 
@@ -106,6 +122,7 @@ static int read_all(int argc, char **argv, unsigned int mode, struct load_option
 {
     struct option names[OPTIONS_ROWS_MAX + 1];
     char letters[2 * OPTIONS_ROWS_MAX + 1];
+    const struct options_row *beside = NULL; /* does not go with a scenario */
     int option, status;
 
     fill_getopt(mode, names, letters);
@@ -118,6 +135,8 @@ static int read_all(int argc, char **argv, unsigned int mode, struct load_option
             print_help(mode);
             return 1;
         }
+        if (!(row->modes & WITH_SCENARIO))
+            beside = row;
         status = row->read(options, optarg);
         if (status < 0)
             fprintf(stderr, "sluice-load: cannot use \"%s\" as %s%s; see --help\n", optarg,
@@ -128,6 +147,10 @@ static int read_all(int argc, char **argv, unsigned int mode, struct load_option
     }
     if (optind < argc) {
         fprintf(stderr, "sluice-load: unexpected argument \"%s\"; see --help\n", argv[optind]);
+        return -EINVAL;
+    }
+    if (options->scenario_path && beside) {
+        fprintf(stderr, "sluice-load: --%s is what --scenario says, see --set\n", beside->name);
         return -EINVAL;
     }
     return 0;

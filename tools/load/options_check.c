@@ -15,15 +15,16 @@ static int check_kinds(struct load_options *options)
 
     if (options->n_kinds == 0)
         options->kinds[options->n_kinds++].name = protocol->kind_default;
-    else if (!protocol->kind_option || strcmp(options->kind_option, protocol->kind_option)) {
+    else if (!options->scenario &&
+             (!protocol->kind_option || strcmp(options->kind_option, protocol->kind_option))) {
         fprintf(stderr, "sluice-load: --%s says nothing to --protocol %s; see --help\n",
                 options->kind_option, protocol->name);
         return -EINVAL;
     }
-    for (uint32_t i = 0; options->kind_option && i < options->n_kinds; i++) {
+    for (uint32_t i = 0; protocol->kind_option && i < options->n_kinds; i++) {
         if (!protocol->kind_fits(options->kinds[i].name)) {
             fprintf(stderr, "sluice-load: cannot use \"%s\" as --%s; see --help\n",
-                    options->kinds[i].name, options->kind_option);
+                    options->kinds[i].name, protocol->kind_option);
             return -EINVAL;
         }
     }
@@ -74,6 +75,12 @@ int options_check(struct load_options *options)
                 options->target_text);
         return -EINVAL;
     }
+    if (options->n_sets && !options->scenario_path) {
+        fputs("sluice-load: --set is for --scenario\n", stderr);
+        return -EINVAL;
+    }
+    if (options->scenario_path && options_take_scenario(options))
+        return -EINVAL;
     if (check_kinds(options) || check_find(&options->find))
         return -EINVAL;
     if (options->keep_alive && options->protocol != &protocol_http) {
@@ -82,7 +89,7 @@ int options_check(struct load_options *options)
     }
     if (options->timeout_ns == 0)
         options->timeout_ns = options->deadline_ns;
-    if (options->timeout_ns < options->deadline_ns) {
+    if (!options->scenario && options->timeout_ns < options->deadline_ns) {
         fputs("sluice-load: --timeout must not be shorter than --deadline\n", stderr);
         return -EINVAL;
     }
@@ -92,7 +99,7 @@ int options_check(struct load_options *options)
             return -EINVAL;
         }
     }
-    for (uint32_t i = 0; i < options->n_kinds; i++) {
+    for (uint32_t i = 0; !options->scenario && i < options->n_kinds; i++) {
         options->kinds[i].deadline_ns = options->deadline_ns;
         options->kinds[i].timeout_ns = options->timeout_ns;
     }

@@ -20,9 +20,23 @@ static int read_protocol(struct load_options *options, const char *text)
     return options->protocol ? 0 : -EINVAL;
 }
 
+static int read_scenario(struct load_options *options, const char *text)
+{
+    options->scenario_path = text;
+    return 0;
+}
+
+static int read_set(struct load_options *options, const char *text)
+{
+    if (options->n_sets == LOAD_SETS_MAX)
+        return -EINVAL;
+    options->sets[options->n_sets++] = text;
+    return 0;
+}
+
 static int read_rate(struct load_options *options, const char *text)
 {
-    return parse_rate(text, &options->schedule.count, &options->schedule.period_ns);
+    return parse_frequency(text, &options->schedule.count, &options->schedule.period_ns);
 }
 
 static int read_duration(struct load_options *options, const char *text)
@@ -79,6 +93,7 @@ static int read_poisson(struct load_options *options, const char *text)
 
 static int read_seed(struct load_options *options, const char *text)
 {
+    options->seed_given = true;
     return parse_whole(text, UINT64_MAX, &options->schedule.seed);
 }
 
@@ -151,12 +166,12 @@ static int read_retry_after(struct load_options *options, const char *text)
 
 static int read_min(struct load_options *options, const char *text)
 {
-    return parse_rate(text, &options->find.min, &options->find.period_ns);
+    return parse_frequency(text, &options->find.min, &options->find.period_ns);
 }
 
 static int read_max(struct load_options *options, const char *text)
 {
-    return parse_rate(text, &options->find.max, &options->find.max_period_ns);
+    return parse_frequency(text, &options->find.max, &options->find.max_period_ns);
 }
 
 static int read_percentile(struct load_options *options, const char *text)
@@ -199,10 +214,15 @@ static int read_version(struct load_options *options, const char *text)
 }
 
 const struct options_row options_rows[] = {
-    {"target", 't', "ADDR[:PORT]", IN_BOTH, read_target,
+    {"target", 't', "ADDR[:PORT]", IN_ALL, read_target,
      "where to, [ADDR]:PORT for IPv6 (port 80, udp 7, dns 53)"},
-    {"protocol", 0, "NAME", IN_BOTH, read_protocol,
+    {"protocol", 0, "NAME", IN_ALL, read_protocol,
      "http, tcp (connect only), udp (16 bytes that are echoed), dns (http)"},
+    {"scenario", 0, "FILE", IN_LOAD | WITH_SCENARIO, read_scenario,
+     "what arrives when, from whose addresses, with which deadline, and\n"
+     "how clients try again: see below"},
+    {"set", 0, "KEY=VALUE", IN_LOAD | WITH_SCENARIO, read_set,
+     "in place of a value of that file, as arrivals.0.rate=340/s"},
     {"rate", 'r', "N/s", IN_LOAD, read_rate, "requests per s, min or h (100/s)"},
     {"duration", 'd', "TIME", IN_LOAD, read_duration, "of sending, us|ms|s|min, 1h at most (10s)"},
     {"min", 0, "N/s", IN_FIND, read_min, "the lowest rate, per s, min or h (10/s)"},
@@ -213,7 +233,7 @@ const struct options_row options_rows[] = {
     {"precision", 0, "N%", IN_FIND, read_precision, "of the answer, 1 to 50 (2%)"},
     {"deadline", 0, "TIME", IN_BOTH, read_deadline, "a complete reply by then is useful (1s)"},
     {"timeout", 0, "TIME", IN_BOTH, read_timeout, "the client gives up and closes (the deadline)"},
-    {"source", 's', "LIST", IN_BOTH, read_source,
+    {"source", 's', "LIST", IN_ALL, read_source,
      "send from these addresses in turn; a prefix stands for this\n"
      "host's addresses inside it"},
     {"path", 0, "PATH", IN_BOTH, read_path, "what to ask for with http (/); given again, in turn"},
@@ -224,11 +244,11 @@ const struct options_row options_rows[] = {
      "request has ended. Latency then counts from the actual sending,\n"
      "and a slow service is asked less: what users would have waited\n"
      "for is not measured. To show what that hides"},
-    {"seed", 0, "N", IN_BOTH, read_seed, "of all that is random (1)"},
-    {"connections", 0, "N", IN_BOTH, read_connections,
+    {"seed", 0, "N", IN_ALL, read_seed, "of all that is random (1, or the scenario's)"},
+    {"connections", 0, "N", IN_ALL, read_connections,
      "at once, 65536 at most and less than the descriptor limit; a\n"
      "request that finds none free is not_sent (16384)"},
-    {"keep-alive", 0, "N", IN_BOTH, read_keep_alive,
+    {"keep-alive", 0, "N", IN_ALL, read_keep_alive,
      "in place of --connections: N at most that stay open and are used\n"
      "again; if none is idle, the request's source opens a new one"},
     {"attempts", 0, "N", IN_BOTH, read_attempts,
@@ -241,11 +261,12 @@ const struct options_row options_rows[] = {
     {"retry-after", 0, "HOW", IN_BOTH, read_retry_after,
      "obey: not before the seconds that a 429 or 503 asks for;\n"
      "ignore (obey)"},
-    {"json", 'j', NULL, IN_BOTH, read_json, "one JSON object"},
-    {"csv", 0, NULL, IN_LOAD, read_csv, "a header and a row"},
-    {"series", 0, NULL, IN_LOAD, read_series, "also what became of each second's requests"},
-    {"help", 'h', NULL, IN_BOTH, NULL, "this text"},
-    {"version", 0, NULL, IN_BOTH, read_version, "which one this is"},
+    {"json", 'j', NULL, IN_ALL, read_json, "one JSON object"},
+    {"csv", 0, NULL, IN_LOAD | WITH_SCENARIO, read_csv, "a header and a row"},
+    {"series", 0, NULL, IN_LOAD | WITH_SCENARIO, read_series,
+     "also what became of each second's requests"},
+    {"help", 'h', NULL, IN_ALL, NULL, "this text"},
+    {"version", 0, NULL, IN_ALL, read_version, "which one this is"},
 };
 
 const unsigned int options_rows_n = sizeof(options_rows) / sizeof(options_rows[0]);

@@ -9,6 +9,9 @@
 #define IN_LOAD 1u
 #define IN_FIND 2u
 #define IN_BOTH (IN_LOAD | IN_FIND)
+/* Goes with --scenario. */
+#define WITH_SCENARIO 4u
+#define IN_ALL        (IN_BOTH | WITH_SCENARIO)
 
 struct options_row {
     const char *name;

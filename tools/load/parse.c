@@ -61,7 +61,7 @@ int parse_duration(const char *text, uint64_t *ns)
     return 0;
 }
 
-int parse_rate(const char *text, uint64_t *count, uint64_t *period_ns)
+int parse_frequency(const char *text, uint64_t *count, uint64_t *period_ns)
 {
     const char *end;
 

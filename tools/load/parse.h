@@ -12,7 +12,7 @@ int parse_whole(const char *text, uint64_t max, uint64_t *out);
 /* "50ms": a whole number of us, ms, s, min or h, above 0, an hour at most. */
 int parse_duration(const char *text, uint64_t *ns);
 /* "850/s": 1 to SCHEDULE_RATE_MAX in one of these units. */
-int parse_rate(const char *text, uint64_t *count, uint64_t *period_ns);
+int parse_frequency(const char *text, uint64_t *count, uint64_t *period_ns);
 /* "50ms..1s": two of them, the first not above the second. */
 int parse_range(const char *text, uint64_t *from_ns, uint64_t *to_ns);
 /* "2%": a whole percentage, 1 to 50. */

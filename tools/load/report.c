@@ -18,7 +18,7 @@ struct column {
     int decimals;
 };
 
-#define COLUMNS_MAX (OUTCOME_COUNT + 16)
+#define COLUMNS_MAX (OUTCOME_COUNT + 17)
 
 static struct column count_of(const char *name, uint64_t value)
 {
@@ -30,14 +30,18 @@ static struct column rate_of(const char *name, double per_s)
     return (struct column){.name = name, .value = per_s, .decimals = 1};
 }
 
+static struct column latency_of(const char *name, uint64_t ns)
+{
+    return (struct column){
+        .name = name, .value = (double)ns / NS_PER_MS, .decimals = ns == LATENCY_NONE ? -1 : 3};
+}
+
 static struct column percentile_of(const char *name, const struct latencies *latencies,
                                    unsigned int percent)
 {
-    uint64_t ns = 0;
-    bool found = results_percentile(latencies, percent, &ns);
+    uint64_t ns;
 
-    return (struct column){
-        .name = name, .value = (double)ns / NS_PER_MS, .decimals = found ? 3 : -1};
+    return latency_of(name, results_percentile(latencies, percent, &ns) ? ns : LATENCY_NONE);
 }
 
 static unsigned int fill_columns(const struct load_options *options, const struct results *results,
@@ -47,6 +51,7 @@ static unsigned int fill_columns(const struct load_options *options, const struc
 
     columns[n++] = count_of("offered", results->offered);
     columns[n++] = count_of("attempts", results->attempts);
+    columns[n++] = count_of("admitted", results->admitted);
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         columns[n++] = count_of(outcome_names[i], results->outcomes[i]);
         if (i == OUTCOME_USEFUL)
@@ -79,28 +84,55 @@ static void print_value(const struct column *column, const char *none)
         printf("%.*f", column->decimals, column->value);
 }
 
-static void print_json(const struct column *columns, unsigned int n, const struct results *results,
-                       bool series)
+/* What became of one second's work. */
+static unsigned int fill_second(uint32_t t_s, const struct second *second, struct column *columns)
+{
+    unsigned int n = 0;
+
+    columns[n++] = count_of("t_s", t_s);
+    columns[n++] = count_of("offered", second->offered);
+    columns[n++] = count_of("attempts", second->attempts);
+    columns[n++] = count_of("admitted", second->admitted);
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        columns[n++] = count_of(outcome_names[i], second->outcomes[i]);
+    columns[n++] = latency_of("p50_ms", second->p50_ns);
+    columns[n++] = latency_of("p99_ms", second->p99_ns);
+    columns[n++] = latency_of("eff_p95_ms", second->eff_p95_ns);
+    columns[n++] = latency_of("eff_p99_ms", second->eff_p99_ns);
+    return n;
+}
+
+static void print_members(const struct column *columns, unsigned int n)
 {
     for (unsigned int i = 0; i < n; i++) {
         printf("%s\"%s\":", i ? "," : "{", columns[i].name);
         print_value(&columns[i], "null");
     }
+}
+
+static void print_json(const struct column *columns, unsigned int n, const struct results *results,
+                       bool series)
+{
+    struct column row[COLUMNS_MAX];
+
+    print_members(columns, n);
     for (uint32_t s = 0; series && s < results->n_seconds; s++) {
-        printf("%s{\"t_s\":%" PRIu32 ",\"offered\":%" PRIu64, s ? "," : ",\"series\":[", s,
-               results->seconds[s].offered);
-        for (int i = 0; i < OUTCOME_COUNT; i++)
-            printf(",\"%s\":%" PRIu64, outcome_names[i], results->seconds[s].outcomes[i]);
+        fputs(s ? "," : ",\"series\":[", stdout);
+        print_members(row, fill_second(s, &results->seconds[s], row));
         printf("}%s", s + 1 == results->n_seconds ? "]" : "");
     }
     puts("}");
 }
 
-static void print_csv(const struct column *columns, unsigned int n)
+static void print_names(const struct column *columns, unsigned int n)
 {
     for (unsigned int i = 0; i < n; i++)
         printf("%s%s", i ? "," : "", columns[i].name);
     putchar('\n');
+}
+
+static void print_values(const struct column *columns, unsigned int n)
+{
     for (unsigned int i = 0; i < n; i++) {
         if (i)
             putchar(',');
@@ -109,17 +141,22 @@ static void print_csv(const struct column *columns, unsigned int n)
     putchar('\n');
 }
 
+static void print_csv(const struct column *columns, unsigned int n)
+{
+    print_names(columns, n);
+    print_values(columns, n);
+}
+
 static void print_series_csv(const struct results *results)
 {
-    fputs("t_s,offered", stdout);
-    for (int i = 0; i < OUTCOME_COUNT; i++)
-        printf(",%s", outcome_names[i]);
-    putchar('\n');
+    struct column row[COLUMNS_MAX];
+
     for (uint32_t s = 0; s < results->n_seconds; s++) {
-        printf("%" PRIu32 ",%" PRIu64, s, results->seconds[s].offered);
-        for (int i = 0; i < OUTCOME_COUNT; i++)
-            printf(",%" PRIu64, results->seconds[s].outcomes[i]);
-        putchar('\n');
+        unsigned int n = fill_second(s, &results->seconds[s], row);
+
+        if (s == 0)
+            print_names(row, n);
+        print_values(row, n);
     }
 }
 
@@ -149,7 +186,7 @@ static void print_series_table(const struct results *results)
     }
 }
 
-void report_print(const struct load_options *options, const struct results *results)
+void report_show(const struct load_options *options, const struct results *results)
 {
     struct column columns[COLUMNS_MAX];
     unsigned int n = fill_columns(options, results, columns);

@@ -7,7 +7,7 @@
 #include "tools/load/results.h"
 
 /* To stdout. Finished results only. */
-void report_print(const struct load_options *options, const struct results *results);
+void report_show(const struct load_options *options, const struct results *results);
 /* Says on stderr where the generator fell short of its schedule. */
 void report_warn(const struct results *results, int not_sent_errno);
 

@@ -12,11 +12,11 @@ int results_init(struct results *results, uint64_t offered, uint64_t duration_ns
     *results = (struct results){.deadline_ns = deadline_ns, .duration_ns = duration_ns};
     results->n_seconds = (uint32_t)((duration_ns + NS_PER_S - 1) / NS_PER_S);
     results->seconds = calloc(results->n_seconds, sizeof(*results->seconds));
-    results->answered.ns = calloc(offered + 1, sizeof(uint64_t));
-    results->effective.ns = calloc(offered + 1, sizeof(uint64_t));
-    results->refusal.ns = calloc(offered + 1, sizeof(uint64_t));
-    if (!results->seconds || !results->answered.ns || !results->effective.ns ||
-        !results->refusal.ns) {
+    results->answered.list = calloc(offered + 1, sizeof(struct latency));
+    results->effective.list = calloc(offered + 1, sizeof(struct latency));
+    results->refusal.list = calloc(offered + 1, sizeof(struct latency));
+    if (!results->seconds || !results->answered.list || !results->effective.list ||
+        !results->refusal.list) {
         results_free(results);
         return -ENOMEM;
     }
@@ -26,16 +26,17 @@ int results_init(struct results *results, uint64_t offered, uint64_t duration_ns
 void results_free(struct results *results)
 {
     free(results->seconds);
-    free(results->answered.ns);
-    free(results->effective.ns);
-    free(results->refusal.ns);
+    free(results->answered.list);
+    free(results->effective.list);
+    free(results->refusal.list);
     *results = (struct results){0};
 }
 
-void results_sent(struct results *results, uint64_t due_ns, uint64_t sent_ns)
+void results_sent(struct results *results, uint64_t intended_ns, uint64_t due_ns, uint64_t sent_ns)
 {
     uint64_t lag_ns = sent_ns > due_ns ? sent_ns - due_ns : 0;
 
+    results->seconds[intended_ns / NS_PER_S].attempts++;
     if (results->attempts++ == 0)
         results->first_sent_ns = sent_ns;
     results->last_sent_ns = sent_ns;
@@ -46,50 +47,102 @@ void results_sent(struct results *results, uint64_t due_ns, uint64_t sent_ns)
         results->behind++;
 }
 
-static void keep(struct latencies *latencies, uint64_t ns)
+void results_admitted(struct results *results, uint64_t intended_ns)
 {
-    latencies->ns[latencies->n++] = ns;
+    results->admitted++;
+    results->seconds[intended_ns / NS_PER_S].admitted++;
 }
 
-void results_add(struct results *results, enum outcome outcome, uint64_t intended_ns,
-                 uint64_t latency_ns)
+static void keep(struct latencies *latencies, const struct ending *ending, uint64_t ns)
 {
-    struct second *second = &results->seconds[intended_ns / NS_PER_S];
+    latencies->list[latencies->n++] =
+        (struct latency){.ns = ns, .second = (uint32_t)(ending->intended_ns / NS_PER_S)};
+}
+
+void results_add(struct results *results, const struct ending *ending)
+{
+    struct second *second = &results->seconds[ending->intended_ns / NS_PER_S];
+    bool has_deadline = ending->deadline_ns != UINT64_MAX;
 
     results->offered++;
-    results->outcomes[outcome]++;
+    results->outcomes[ending->outcome]++;
     second->offered++;
-    second->outcomes[outcome]++;
-    if (outcome == OUTCOME_USEFUL || outcome == OUTCOME_LATE)
-        keep(&results->answered, latency_ns);
-    switch (outcome) {
+    second->outcomes[ending->outcome]++;
+    if (ending->outcome == OUTCOME_USEFUL || ending->outcome == OUTCOME_LATE)
+        keep(&results->answered, ending, ending->latency_ns);
+    switch (ending->outcome) {
     case OUTCOME_USEFUL:
-        keep(&results->effective, latency_ns);
+        keep(&results->effective, ending, ending->latency_ns);
         break;
     case OUTCOME_LATE:
     case OUTCOME_UNFINISHED:
-        keep(&results->effective, results->deadline_ns);
+        keep(&results->effective, ending, has_deadline ? ending->deadline_ns : ending->latency_ns);
         break;
     case OUTCOME_NOT_SENT:
         break;
     default:
-        keep(&results->refusal, latency_ns);
+        keep(&results->refusal, ending, ending->latency_ns);
         break;
     }
 }
 
 static int compare_ns(const void *a, const void *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint64_t x = ((const struct latency *)a)->ns, y = ((const struct latency *)b)->ns;
 
     return (x > y) - (x < y);
 }
 
+static int compare_by_second(const void *a, const void *b)
+{
+    uint32_t x = ((const struct latency *)a)->second, y = ((const struct latency *)b)->second;
+
+    return x == y ? compare_ns(a, b) : (x > y) - (x < y);
+}
+
+static void sort(struct latencies *latencies, int (*compare)(const void *, const void *))
+{
+    qsort(latencies->list, latencies->n, sizeof(*latencies->list), compare);
+}
+
+static uint64_t percentile_or_none(const struct latencies *latencies, unsigned int percent)
+{
+    uint64_t ns;
+
+    return results_percentile(latencies, percent, &ns) ? ns : LATENCY_NONE;
+}
+
+/* Those of one second, of a list in the order of seconds; *from moves behind them. */
+static struct latencies take_second(const struct latencies *all, uint32_t second, uint64_t *from)
+{
+    struct latencies part = {.list = all->list + *from};
+
+    while (*from < all->n && all->list[*from].second == second) {
+        part.n++;
+        ++*from;
+    }
+    return part;
+}
+
 void results_finish(struct results *results)
 {
-    qsort(results->answered.ns, results->answered.n, sizeof(uint64_t), compare_ns);
-    qsort(results->effective.ns, results->effective.n, sizeof(uint64_t), compare_ns);
-    qsort(results->refusal.ns, results->refusal.n, sizeof(uint64_t), compare_ns);
+    uint64_t n_answered = 0, n_effective = 0;
+
+    sort(&results->answered, compare_by_second);
+    sort(&results->effective, compare_by_second);
+    for (uint32_t s = 0; s < results->n_seconds; s++) {
+        struct second *second = &results->seconds[s];
+        struct latencies answered = take_second(&results->answered, s, &n_answered);
+        struct latencies effective = take_second(&results->effective, s, &n_effective);
+
+        second->p50_ns = percentile_or_none(&answered, 50);
+        second->p99_ns = percentile_or_none(&answered, 99);
+        second->eff_p95_ns = percentile_or_none(&effective, 95);
+        second->eff_p99_ns = percentile_or_none(&effective, 99);
+    }
+    sort(&results->answered, compare_ns);
+    sort(&results->effective, compare_ns);
+    sort(&results->refusal, compare_ns);
 }
 
 bool outcome_is_refusal(enum outcome outcome)
@@ -110,7 +163,7 @@ bool results_percentile(const struct latencies *latencies, unsigned int percent,
 {
     if (latencies->n == 0)
         return false;
-    *ns = latencies->ns[(latencies->n * percent + 99) / 100 - 1];
+    *ns = latencies->list[(latencies->n * percent + 99) / 100 - 1].ns;
     return true;
 }
 

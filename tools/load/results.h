@@ -42,27 +42,46 @@
 #define OUTCOME_AS_ENUM(NAME, text) OUTCOME_##NAME,
 enum outcome { OUTCOME_LIST(OUTCOME_AS_ENUM) OUTCOME_COUNT };
 
+#define LATENCY_NONE UINT64_MAX
+
+struct latency {
+    uint64_t ns;
+    uint32_t second; /* of the run, in which it was intended */
+};
+
 /* Latencies kept one by one: their number is bounded by the schedule, and percentiles are exact. */
 struct latencies {
     uint64_t n;
-    uint64_t *ns;
+    struct latency *list;
 };
 
 /* What was intended for one second of the run, and what became of it. */
 struct second {
     uint64_t offered;
+    uint64_t attempts, admitted; /* for that work, whenever they were */
     uint64_t outcomes[OUTCOME_COUNT];
+    /* Once finished; LATENCY_NONE: there was none. */
+    uint64_t p50_ns, p99_ns, eff_p95_ns, eff_p99_ns;
+};
+
+/* How a piece of work ended. */
+struct ending {
+    enum outcome outcome;
+    uint64_t intended_ns, latency_ns;
+    uint64_t deadline_ns; /* UINT64_MAX: none, then the latency is what it cost */
 };
 
 struct results {
-    uint64_t deadline_ns, duration_ns;
+    uint64_t deadline_ns; /* that `behind` is measured by */
+    uint64_t duration_ns;
     uint64_t offered;
     uint64_t outcomes[OUTCOME_COUNT];
     struct latencies answered;  /* useful and late, as they were */
-    struct latencies effective; /* useful as it was; late and unfinished at the deadline */
+    struct latencies effective; /* useful as it was; late and unfinished at their deadline */
     struct latencies refusal;   /* time to refusal, every kind */
     uint64_t first_sent_ns, last_sent_ns, lag_max_ns;
     uint64_t attempts; /* that were sent */
+    uint64_t admitted; /* of them, neither refused nor without a connection */
     uint64_t behind;   /* of them, more than a tenth of the deadline after their time */
     uint32_t n_seconds;
     struct second *seconds;
@@ -73,11 +92,14 @@ int results_init(struct results *results, uint64_t offered, uint64_t duration_ns
                  uint64_t deadline_ns);
 void results_free(struct results *results);
 
-/* An attempt that was due at `due_ns` of the run went out at `sent_ns`. */
-void results_sent(struct results *results, uint64_t due_ns, uint64_t sent_ns);
-/* An outcome, `latency_ns` after the intended time. Once per piece of work. */
-void results_add(struct results *results, enum outcome outcome, uint64_t intended_ns,
-                 uint64_t latency_ns);
+/* An attempt at the work of `intended_ns` that was due at `due_ns` of the run went out at
+ * `sent_ns`.
+ */
+void results_sent(struct results *results, uint64_t intended_ns, uint64_t due_ns, uint64_t sent_ns);
+/* It was let in. */
+void results_admitted(struct results *results, uint64_t intended_ns);
+/* Once per piece of work. */
+void results_add(struct results *results, const struct ending *ending);
 /* Sorts; call once, before the questions below. */
 void results_finish(struct results *results);
 

@@ -24,7 +24,7 @@ struct schedule_request {
 /* One piece of work: when it is asked for, by whom, and what it is. */
 struct arrival {
     uint64_t at_ns;  /* from the start of the run, below its duration */
-    uint32_t source; /* index of the source address, 0 when there is none */
+    uint32_t source; /* index of the source address; beyond their number: the system chooses */
     uint32_t kind;   /* index of what is asked for */
 };
 

@@ -45,7 +45,7 @@ static void on_due(int fd, short what, void *arg)
     if (sender->next < schedule->n)
         wait_for_next(sender);
     else
-        client_drain(&sender->client);
+        client_producer_ends(&sender->client);
 }
 
 static struct event_base *new_base(void)
@@ -62,26 +62,26 @@ static struct event_base *new_base(void)
     return base;
 }
 
-/* Both run until nothing is due and nothing under way; every attempt is bounded by its timeout. */
-static int run_open(struct sender *sender, struct event_base *base)
-{
-    sender->timer = evtimer_new(base, on_due, sender);
-    if (!sender->timer)
-        return -ENOMEM;
-    if (sender->schedule->n)
-        wait_for_next(sender);
-    event_base_dispatch(base);
-    event_free(sender->timer);
-    return 0;
-}
-
-static int run_closed(struct sender *sender, struct event_base *base)
+/* Runs until nothing is due and nothing under way; every attempt is bounded by its timeout. */
+static int run(struct sender *sender, struct event_base *base)
 {
     struct closed closed;
     int error = closed_start(&closed, &sender->client);
 
-    if (!error)
-        event_base_dispatch(base);
+    if (error)
+        goto out;
+    sender->timer = evtimer_new(base, on_due, sender);
+    if (!sender->timer) {
+        error = -ENOMEM;
+        goto out;
+    }
+    if (sender->schedule->n) {
+        sender->client.n_producers++;
+        wait_for_next(sender);
+    }
+    event_base_dispatch(base);
+    event_free(sender->timer);
+out:
     closed_free(&closed);
     return error;
 }
@@ -98,7 +98,7 @@ int sender_run(const struct load_options *options, const struct schedule *schedu
     if (client_init(&sender.client, options, results, base))
         goto out_base;
     sender.client.start_ns = client_clock_ns() + LEAD_IN_NS;
-    error = options->closed ? run_closed(&sender, base) : run_open(&sender, base);
+    error = run(&sender, base);
     *not_sent_errno = sender.client.not_sent_errno;
     client_free(&sender.client);
 out_base:

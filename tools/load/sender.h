@@ -6,8 +6,8 @@
 #include "tools/load/client.h"
 #include "tools/load/schedule.h"
 
-/* Runs the schedule, or the closed loop that the options ask for, to the last outcome. 0 or
- * -ENOMEM. */
+/* Runs the schedule, and the closed loops that the options or their scenario ask for, to the last
+ * outcome. 0 or -ENOMEM. */
 int sender_run(const struct load_options *options, const struct schedule *schedule,
                struct results *results, int *not_sent_errno);
 

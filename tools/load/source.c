@@ -85,29 +85,54 @@ static bool inside_prefix(const struct sockaddr *address, const struct sockaddr 
     const uint8_t *a = address_bytes(address, &bits);
     const uint8_t *p = address_bytes(prefix, &bits);
 
-    if (address->sa_family != prefix->sa_family || memcmp(a, p, whole))
+    if (memcmp(a, p, whole))
         return false;
     return rest == 0 || (a[whole] ^ p[whole]) >> (8 - rest) == 0;
 }
 
-static int add_prefix(struct source_list *list, const struct source *prefix, unsigned int length)
+int source_list_add_own(struct source_list *list,
+                        bool (*fits)(const struct sockaddr *address, const void *arg),
+                        const void *arg)
 {
-    const struct sockaddr *net = (const void *)&prefix->address;
-    uint32_t before = list->n;
     struct ifaddrs *all, *one;
     int error = 0;
 
     if (getifaddrs(&all))
         return -errno;
     for (one = all; one && !error; one = one->ifa_next) {
-        if (one->ifa_addr && one->ifa_addr->sa_family == net->sa_family &&
-            inside_prefix(one->ifa_addr, net, length))
-            error = append(list, one->ifa_addr, prefix->length);
+        const struct sockaddr *address = one->ifa_addr;
+
+        if (!address || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+            continue;
+        if (fits(address, arg))
+            error = append(list, address,
+                           address->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                         : sizeof(struct sockaddr_in6));
     }
     freeifaddrs(all);
-    if (!error && list->n == before)
-        error = -ENOENT;
     return error;
+}
+
+struct prefix {
+    const struct sockaddr *network;
+    unsigned int length;
+};
+
+static bool fits_prefix(const struct sockaddr *address, const void *arg)
+{
+    const struct prefix *prefix = arg;
+
+    return address->sa_family == prefix->network->sa_family &&
+           inside_prefix(address, prefix->network, prefix->length);
+}
+
+static int add_prefix(struct source_list *list, const struct source *network, unsigned int length)
+{
+    const struct prefix prefix = {(const void *)&network->address, length};
+    uint32_t before = list->n;
+    int error = source_list_add_own(list, fits_prefix, &prefix);
+
+    return !error && list->n == before ? -ENOENT : error;
 }
 
 static int add_one(struct source_list *list, char *text)

@@ -4,6 +4,7 @@
 #define SLUICE_LOAD_SOURCE_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -28,6 +29,11 @@ int source_parse_target(const char *text, in_port_t port, struct source *out);
  * prefix), -ENOENT (no address of this host in the prefix), -E2BIG (over SOURCES_MAX), -ENOMEM.
  */
 int source_list_add(struct source_list *list, const char *text);
+/* Appends those addresses of this host that `fits`. 0; -E2BIG, -ENOMEM, or what getifaddrs() says.
+ */
+int source_list_add_own(struct source_list *list,
+                        bool (*fits)(const struct sockaddr *address, const void *arg),
+                        const void *arg);
 void source_list_free(struct source_list *list);
 
 #endif

@@ -3,6 +3,9 @@
  * A piece of work: what somebody wants done once, in one attempt or several. Its time and its
  * deadline count from the intended time of the first. Only refusals are tried again: work that was
  * begun and not finished may have been done, and silence leaves no time.
+ *
+ * Clients of a scenario are those of the simulator: deadline, timeout and latency count from the
+ * intended time of each attempt, and what was not finished is tried again, too.
  */
 #ifndef SLUICE_LOAD_WORK_H
 #define SLUICE_LOAD_WORK_H
@@ -19,7 +22,7 @@ struct work {
 };
 
 const struct load_kind *work_kind(const struct work *work);
-/* For how long its deadline runs. */
+/* For how long its deadline has been running. */
 uint64_t work_age_ns(const struct work *work, uint64_t now_ns);
 /* When the client gives up, of the run. */
 uint64_t work_give_up_ns(const struct work *work);
