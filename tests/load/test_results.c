@@ -22,7 +22,7 @@ static uint64_t percentile(const struct latencies *latencies, unsigned int perce
 static void add(struct results *results, enum outcome outcome, uint64_t intended_ns,
                 uint64_t latency_ns)
 {
-    results_add(results, &(struct ending){outcome, intended_ns, latency_ns, NS_PER_S});
+    results_add(results, &(struct ending){outcome, 0, intended_ns, latency_ns, NS_PER_S});
 }
 
 /* Nearest rank over 100 values: p50 is the 50th, p99 the 99th; over 3 the 2nd and the 3rd. */
@@ -90,11 +90,13 @@ static void seconds_have_percentiles_of_their_own(void **state)
     add(&results, OUTCOME_USEFUL, 2 * NS_PER_S, 7);
     add(&results, OUTCOME_USEFUL, 1, 9);
     add(&results, OUTCOME_USEFUL, 0, 5);
-    results_add(&results, &(struct ending){OUTCOME_UNFINISHED, 0, 600, 500});
-    results_add(&results, &(struct ending){OUTCOME_UNFINISHED, 2 * NS_PER_S, 800, UINT64_MAX});
+    results_add(&results, &(struct ending){OUTCOME_UNFINISHED, 1, 0, 600, 500});
+    results_add(&results, &(struct ending){OUTCOME_UNFINISHED, 1, 2 * NS_PER_S, 800, UINT64_MAX});
     results_sent(&results, 2 * NS_PER_S, 9 * NS_PER_S, 9 * NS_PER_S);
     results_admitted(&results, 2 * NS_PER_S);
     results_finish(&results);
+    assert_int_equal(results.by_kind[0][OUTCOME_USEFUL], 3);
+    assert_int_equal(results.by_kind[1][OUTCOME_UNFINISHED], 2);
     assert_int_equal(results.seconds[0].p50_ns, 5);
     assert_int_equal(results.seconds[0].p99_ns, 9);
     assert_int_equal(results.seconds[0].eff_p99_ns, 500);

@@ -131,6 +131,7 @@ def test_arrivals_and_kinds_are_those_of_the_simulator(serve, write, seed):
     result = play(server, path, *chosen)
     assert result["offered"] == predicted["offered"] > 150
     assert outcomes(result) == only("useful", result["offered"])
+    assert [result[f"useful.{kind}"] for kind in "ab"] == [predicted[f"useful.{kind}"] for kind in "ab"]
     assert paths(server) == {f"/{kind}": predicted[f"useful.{kind}"] for kind in "ab"}
     assert result["attempts"] == result["admitted"] == result["offered"]
 

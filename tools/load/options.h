@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/load/results.h"
 #include "tools/load/schedule.h"
 #include "tools/load/source.h"
 #include "tools/scenario/scenario.h"
@@ -13,7 +14,7 @@
 /* At once; lowered to what the file descriptor limit allows. */
 #define LOAD_CONNECTIONS_MAX 65536u
 #define LOAD_ATTEMPTS_MAX    100u
-#define LOAD_KINDS_MAX       16u
+#define LOAD_KINDS_MAX       RESULTS_KINDS_MAX
 #define LOAD_KIND_MAX_BYTES  1024u
 #define LOAD_SETS_MAX        64u
 
@@ -31,6 +32,7 @@ struct find_options {
 /* One kind of work. */
 struct load_kind {
     const char *name;     /* path or name that is asked for */
+    const char *title;    /* of a scenario's; NULL or "": none */
     uint64_t deadline_ns; /* a reply complete by then is useful */
     uint64_t timeout_ns;  /* the client gives up */
 };

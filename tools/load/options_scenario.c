@@ -33,8 +33,10 @@ static void take_kinds(struct load_options *options)
             timeout_s = kind->deadline_s;
         if (timeout_s <= 0 || timeout_s > PATIENCE_MAX_S)
             timeout_s = PATIENCE_MAX_S;
-        options->kinds[i] = (struct load_kind){
-            .name = kind->path, .deadline_ns = deadline_ns, .timeout_ns = ns_of(timeout_s)};
+        options->kinds[i] = (struct load_kind){.name = kind->path,
+                                               .title = kind->name,
+                                               .deadline_ns = deadline_ns,
+                                               .timeout_ns = ns_of(timeout_s)};
         if (deadline_ns < shortest_ns)
             shortest_ns = deadline_ns;
     }

@@ -13,27 +13,35 @@ static const char *const outcome_names[] = {OUTCOME_LIST(OUTCOME_AS_NAME)};
 
 /* One value of the summary. Negative decimals: there is no such value. */
 struct column {
-    const char *name;
+    char name[80];
     double value;
     int decimals;
 };
 
-#define COLUMNS_MAX (OUTCOME_COUNT + 17)
+/* Outcomes of the whole, four of each kind, and others. */
+#define COLUMNS_MAX (OUTCOME_COUNT + 4 * LOAD_KINDS_MAX + 17)
+
+static struct column column_of(const char *name, double value, int decimals)
+{
+    struct column column = {.value = value, .decimals = decimals};
+
+    snprintf(column.name, sizeof(column.name), "%s", name);
+    return column;
+}
 
 static struct column count_of(const char *name, uint64_t value)
 {
-    return (struct column){.name = name, .value = (double)value, .decimals = 0};
+    return column_of(name, (double)value, 0);
 }
 
 static struct column rate_of(const char *name, double per_s)
 {
-    return (struct column){.name = name, .value = per_s, .decimals = 1};
+    return column_of(name, per_s, 1);
 }
 
 static struct column latency_of(const char *name, uint64_t ns)
 {
-    return (struct column){
-        .name = name, .value = (double)ns / NS_PER_MS, .decimals = ns == LATENCY_NONE ? -1 : 3};
+    return column_of(name, (double)ns / NS_PER_MS, ns == LATENCY_NONE ? -1 : 3);
 }
 
 static struct column percentile_of(const char *name, const struct latencies *latencies,
@@ -42,6 +50,26 @@ static struct column percentile_of(const char *name, const struct latencies *lat
     uint64_t ns;
 
     return latency_of(name, results_percentile(latencies, percent, &ns) ? ns : LATENCY_NONE);
+}
+
+/* As the simulator names them. */
+static unsigned int fill_kind(const char *title, const uint64_t outcomes[OUTCOME_COUNT],
+                              struct column *columns)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } ends[] = {{"useful", outcomes[OUTCOME_USEFUL]},
+                {"late", outcomes[OUTCOME_LATE]},
+                {"unfinished", outcomes[OUTCOME_UNFINISHED]},
+                {"refused", results_refused(outcomes)}};
+    unsigned int n;
+
+    for (n = 0; n < sizeof(ends) / sizeof(ends[0]); n++) {
+        columns[n] = count_of("", ends[n].value);
+        snprintf(columns[n].name, sizeof(columns[n].name), "%s.%s", ends[n].name, title);
+    }
+    return n;
 }
 
 static unsigned int fill_columns(const struct load_options *options, const struct results *results,
@@ -73,6 +101,9 @@ static unsigned int fill_columns(const struct load_options *options, const struc
     columns[n] = rate_of("lag_max_ms", (double)results->lag_max_ns / NS_PER_MS);
     columns[n++].decimals = 3;
     columns[n++] = count_of("closed", options->closed);
+    for (uint32_t i = 0; i < options->n_kinds; i++)
+        if (options->kinds[i].title && *options->kinds[i].title)
+            n += fill_kind(options->kinds[i].title, results->by_kind[i], columns + n);
     return n;
 }
 

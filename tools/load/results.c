@@ -66,6 +66,7 @@ void results_add(struct results *results, const struct ending *ending)
 
     results->offered++;
     results->outcomes[ending->outcome]++;
+    results->by_kind[ending->kind][ending->outcome]++;
     second->offered++;
     second->outcomes[ending->outcome]++;
     if (ending->outcome == OUTCOME_USEFUL || ending->outcome == OUTCOME_LATE)

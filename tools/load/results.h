@@ -42,7 +42,8 @@
 #define OUTCOME_AS_ENUM(NAME, text) OUTCOME_##NAME,
 enum outcome { OUTCOME_LIST(OUTCOME_AS_ENUM) OUTCOME_COUNT };
 
-#define LATENCY_NONE UINT64_MAX
+#define LATENCY_NONE      UINT64_MAX
+#define RESULTS_KINDS_MAX 16u
 
 struct latency {
     uint64_t ns;
@@ -67,6 +68,7 @@ struct second {
 /* How a piece of work ended. */
 struct ending {
     enum outcome outcome;
+    uint32_t kind;
     uint64_t intended_ns, latency_ns;
     uint64_t deadline_ns; /* UINT64_MAX: none, then the latency is what it cost */
 };
@@ -76,6 +78,7 @@ struct results {
     uint64_t duration_ns;
     uint64_t offered;
     uint64_t outcomes[OUTCOME_COUNT];
+    uint64_t by_kind[RESULTS_KINDS_MAX][OUTCOME_COUNT];
     struct latencies answered;  /* useful and late, as they were */
     struct latencies effective; /* useful as it was; late and unfinished at their deadline */
     struct latencies refusal;   /* time to refusal, every kind */

@@ -96,8 +96,9 @@ void work_start(struct client *client, const struct arrival *arrival, struct eve
 
     if (!work) {
         client->not_sent_errno = ENOMEM;
-        results_add(client->results,
-                    &(struct ending){.outcome = OUTCOME_NOT_SENT, .intended_ns = arrival->at_ns});
+        results_add(client->results, &(struct ending){.outcome = OUTCOME_NOT_SENT,
+                                                      .kind = arrival->kind,
+                                                      .intended_ns = arrival->at_ns});
         go_on(next, OUTCOME_NOT_SENT);
         return;
     }
@@ -119,6 +120,7 @@ void work_tried(struct work *work, enum outcome outcome, uint64_t now_ns, uint64
     if (may_be_tried_again(work, outcome) && try_again(work, now_ns, retry_after_ns))
         return;
     results_add(client->results, &(struct ending){.outcome = outcome,
+                                                  .kind = work->arrival.kind,
                                                   .intended_ns = work->arrival.at_ns,
                                                   .latency_ns = outcome_is_refusal(outcome)
                                                                     ? now_ns - work->arrival.at_ns
