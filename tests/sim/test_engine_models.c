@@ -76,6 +76,26 @@ static void producer_waits(void **state)
     model_stop(&m);
 }
 
+/* Half of what is served fails and is called again: the producer waits with that, too. One is
+ * served, two have places, and one waits for one. */
+static void producer_waits_with_what_it_calls_again(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    model_start(&m, 100, 10, 1);
+    model_step(&m, 0, 0, model_fixed(.02));
+    m.kinds[0].steps[0].tries = 3;
+    m.stages[0].fails = .5;
+    m.stages[0].places = 2;
+    m.arrivals[0].blocks = true;
+    model_play(&m);
+    assert_metric(&m, "max_open", 1, 4);
+    assert_metric(&m, "max_queue", 1, 2);
+    assert_metric(&m, "refused_full", 1, 0);
+    model_stop(&m);
+}
+
 /* -- open and closed loop: four slots, 20 ms, each 25th 200 ms, and a millisecond of overhead -- */
 
 static void start_loop(struct model *m, double rate_per_s)
@@ -257,6 +277,7 @@ int main(void)
         cmocka_unit_test(producer_fills_an_unbounded_queue),
         cmocka_unit_test(producer_drops),
         cmocka_unit_test(producer_waits),
+        cmocka_unit_test(producer_waits_with_what_it_calls_again),
         cmocka_unit_test(open_loop_shows_the_queue),
         cmocka_unit_test(closed_loop_hides_it),
         cmocka_unit_test(retries_multiply),

@@ -193,6 +193,7 @@ static void plan_arrival(struct engine *e, uint32_t source, double from_s)
     struct source *s = &e->sources[source];
     double at_s = draw_next_arrival_s(&e->random, s->arrivals, from_s, s->n);
 
+    s->planned = true;
     if (at_s < e->now_s) /* a producer that waited has fallen behind its list */
         at_s = e->now_s;
     if (at_s < e->scenario->duration_s)
@@ -204,6 +205,11 @@ void client_arrival(struct engine *e, uint32_t source)
     struct source *s = &e->sources[source];
     uint32_t kind;
 
+    if (s->blocked) { /* an earlier piece of it tries again, and found no place */
+        s->held = true;
+        return;
+    }
+    s->planned = false;
     s->n++;
     if (!s->arrivals->blocks)
         plan_arrival(e, source, e->now_s);
@@ -215,8 +221,15 @@ void client_arrival(struct engine *e, uint32_t source)
 
 void client_unblocked(struct engine *e, uint32_t source)
 {
-    e->sources[source].blocked = false;
-    plan_arrival(e, source, e->now_s);
+    struct source *s = &e->sources[source];
+
+    if (--s->blocked)
+        return;
+    if (!s->planned)
+        plan_arrival(e, source, e->now_s);
+    else if (s->held && e->now_s < e->scenario->duration_s)
+        engine_put(e, e->now_s, DUE_ARRIVAL, source, 0);
+    s->held = false;
 }
 
 void client_loop(struct engine *e, uint32_t source, uint32_t client)

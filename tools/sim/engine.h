@@ -54,7 +54,9 @@ struct source {
     uint32_t tenant; /* at the gate, ids */
     uint32_t service;
     uint8_t share, unit;
-    bool blocked; /* its last piece waits for a place, and the next for that */
+    uint32_t blocked; /* tries of it that wait for a place: a blocking producer waits with them */
+    bool planned;     /* the time of its next piece has been drawn, */
+    bool held;        /* and come while it was waiting */
 };
 
 enum answer { ANSWER_DONE, ANSWER_REFUSED, ANSWER_FAILED };

@@ -234,7 +234,7 @@ static void block(struct engine *e, struct stage *stage, uint32_t number)
     struct try *t = try_at(e, number);
 
     t->flags |= TRY_BLOCKED;
-    e->sources[t->source].blocked = true;
+    e->sources[t->source].blocked++;
     line_add(e, &stage->blocked, number, POOL_NONE);
 }
 
