@@ -134,6 +134,35 @@ static void scaler_adds_after_its_delay(void **state)
     model_stop(&m);
 }
 
+/* Two at once, of which the gate takes one, and the other when it comes again: 80/s of 10 ms, for
+ * which one server is enough. 120 tries a second would need another. */
+static void scaler_counts_what_comes_again_once(void **state)
+{
+    static double times_s[240];
+    static struct model m;
+
+    (void)state;
+    for (unsigned i = 0; i < 240; i++)
+        times_s[i] = (i / 2 + .2) / 40;
+    model_start(&m, 1, 3, 1);
+    m.arrivals[0].shape = ARRIVE_TRACE;
+    m.arrivals[0].trace_s = times_s;
+    m.arrivals[0].n_trace = 240;
+    model_step(&m, 0, 0, model_fixed(.01));
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.scenario.clients =
+        (struct scenario_clients){.tries = 2, .backoff_s = .0125, .backoff_max_s = 1};
+    m.scenario.scaler =
+        (struct scenario_scaler){.every_s = 1, .target = 1, .by_demand = true, .min = 1, .max = 8};
+    model_play(&m);
+    assert_metric(&m, "refused_capacity", 1, 120);
+    assert_metric(&m, "useful", 1, 240);
+    /* The gate has to see some clients before it knows one again. */
+    assert_int_equal(m.counters.served_late, 106);
+    assert_metric(&m, "max_instances", 1, 1);
+    model_stop(&m);
+}
+
 static void scaler_takes_away_what_is_idle(void **state)
 {
     static struct model m;
@@ -213,6 +242,7 @@ int main(void)
         cmocka_unit_test(slow_work_is_slow_for_a_while),
         cmocka_unit_test(overload_restarts_what_is_checked),
         cmocka_unit_test(scaler_adds_after_its_delay),
+        cmocka_unit_test(scaler_counts_what_comes_again_once),
         cmocka_unit_test(scaler_takes_away_what_is_idle),
         cmocka_unit_test(queues_have_an_order),
         cmocka_unit_test(who_waited_too_long_is_dropped),

@@ -290,10 +290,12 @@ static uint64_t wanted_so_far(const struct engine *e)
     uint64_t n = e->record->sum.admitted;
 
     for (uint32_t w = 0; e->gate && w < e->gate->n_workers; w++)
-        for (uint32_t i = 0; i < policy_service_count(e->gate->policy); i++)
-            n += admission_service_counters(e->gate->workers[w],
-                                            policy_service_id(e->gate->policy, i))
-                     ->refused_unique;
+        for (uint32_t i = 0; i < policy_service_count(e->gate->policy); i++) {
+            const struct admission_service_counters *k = admission_service_counters(
+                e->gate->workers[w], policy_service_id(e->gate->policy, i));
+
+            n += k->refused_unique - k->served_late;
+        }
     return n;
 }
 
