@@ -64,6 +64,84 @@ static void connection_that_is_given_up_leaves_nothing(void **state)
     model_stop(&m);
 }
 
+/* The slot is held from the SYN to the last FIN: a round trip to the request, the work, and one
+ * from the reply. Who comes just before it is free is refused. */
+static void connection_keeps_its_slot_for_two_round_trips(void **state)
+{
+    static const double times_s[] = {0, .2234, .2236};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 3, .0235);
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.scenario.clients.rtt_s = .1;
+    model_play(&m);
+    assert_metric(&m, "useful", 1, 2);
+    assert_metric(&m, "refused_capacity", 1, 1);
+    assert_metric(&m, "max_s", .0001, 2235);
+    assert_int_equal(m.counters.ledger.held_us[LEDGER_USEFUL], 2 * 223500);
+    assert_int_equal(m.counters.outcomes[OUTCOME_FINISHED], 2);
+    model_stop(&m);
+}
+
+/* Its reply says that the work failed, and its connection ends as any other. */
+static void connection_that_failed_keeps_its_slot_as_well(void **state)
+{
+    static const double times_s[] = {0, .15, .2236};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 3, .0235);
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.scenario.clients.rtt_s = .1;
+    m.stages[0].fails = 1;
+    model_play(&m);
+    assert_metric(&m, "unfinished", 1, 2);
+    assert_metric(&m, "refused_capacity", 1, 1);
+    assert_metric(&m, "executed", 1, 2);
+    assert_int_equal(m.counters.outcomes[OUTCOME_FINISHED], 2);
+    assert_int_equal(m.counters.ledger.pieces[LEDGER_USEFUL], 0);
+    model_stop(&m);
+}
+
+/* 4 / 223.5 ms: 17.9/s, of 400/s, for ten seconds and what waits then. */
+static void connections_come_through_at_the_rate_that_is_planned(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    model_start(&m, 400, 10, 4);
+    model_step(&m, 0, 0, model_fixed(.0235));
+    model_gate(&m, 4, 16, 10 * CORE_S);
+    m.scenario.clients.rtt_s = .1;
+    model_play(&m);
+    assert_metric(&m, "useful", 1, 4 * 45 + 16);
+    assert_int_equal(m.slots_most, 4);
+    model_stop(&m);
+}
+
+/* Given up before it asks, it leaves at once and unserved; given up later, with the reply. */
+static void connection_that_is_given_up_closes_at_once(void **state)
+{
+    static const double before_s[] = {0, .049, .051}, after_s[] = {0, .199, .201};
+    static struct model m;
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        start_listed(&m, i ? after_s : before_s, 3, .1);
+        model_gate(&m, 1, 0, 100 * CORE_MS);
+        m.scenario.clients =
+            (struct scenario_clients){.tries = 1, .timeout_s = i ? .15 : .05, .rtt_s = .1};
+        model_play(&m);
+        /* In the first round the news of the refusal comes too late. */
+        assert_metric(&m, "unfinished", 1, i ? 2 : 3);
+        assert_metric(&m, "refused_capacity", 1, 1);
+        assert_metric(&m, "executed", 1, i ? 2 : 0);
+        assert_int_equal(m.counters.outcomes[OUTCOME_ABORTED], i ? 0 : 2);
+    }
+    model_stop(&m);
+}
+
 static void who_waits_is_refused_at_its_age(void **state)
 {
     static const double times_s[] = {0, .52}; /* between two steps of the control loop */
@@ -196,6 +274,7 @@ static void play_overload(struct model *m, uint64_t seed)
     m->kinds[0].deadline_s = 1;
     model_step(m, 0, 0, model_exponential(4. / 170));
     model_gate(m, 4, 16, 100 * CORE_MS);
+    m->service.unit = UNIT_EXCHANGE; /* whose slot is held for the work alone */
     m->service.deadline_ns = CORE_S;
     m->service.shed.ceiling_ppm = 980000;
     m->service.capacity = core_rate(170, 1, 0);
@@ -241,6 +320,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchange_takes_its_slot_with_the_request),
         cmocka_unit_test(connection_that_is_given_up_leaves_nothing),
+        cmocka_unit_test(connection_keeps_its_slot_for_two_round_trips),
+        cmocka_unit_test(connection_that_failed_keeps_its_slot_as_well),
+        cmocka_unit_test(connections_come_through_at_the_rate_that_is_planned),
+        cmocka_unit_test(connection_that_is_given_up_closes_at_once),
         cmocka_unit_test(who_waits_is_refused_at_its_age),
         cmocka_unit_test(who_leaves_gives_its_place_back),
         cmocka_unit_test(clients_obey_retry_after),

@@ -70,22 +70,27 @@ static void unlink_slot(struct engine *e, const struct try *t)
         try_at(e, t->next_slot)->previous_slot = t->previous_slot;
 }
 
+/* From its SYN until the service hears from the client: of a connection with a slot of its own. */
+static double opening_s(const struct engine *e, const struct try *t)
+{
+    return source_of(e, t)->unit == UNIT_CONNECTION ? e->scenario->clients.rtt_s : 0;
+}
+
 void door_confirm(struct engine *e, uint32_t number)
 {
     struct try *t = try_at(e, number);
 
     if (t->flags & TRY_SLOT && t->slot.held & SLOT_OPENING)
         admission_confirmed(e->gate->workers[t->worker], &t->slot);
+    work_advance(e, number);
 }
 
 /* The service has answered its SYN, and hears from the client a round trip later. */
 static void open_connection(struct engine *e, uint32_t number)
 {
     struct try *t = try_at(e, number);
-    double rtt_s = e->scenario->clients.rtt_s;
+    double rtt_s = opening_s(e, t);
 
-    if (source_of(e, t)->unit == UNIT_DATAGRAM)
-        return;
     admission_connected(e->gate->workers[t->worker], &t->slot, gate_ns(e->now_s) - t->asked_ns);
     if (rtt_s > 0)
         engine_put(e, e->now_s + rtt_s, DUE_CONFIRM, number, t->generation);
@@ -102,14 +107,28 @@ static void begin(struct engine *e, uint32_t number, uint8_t held)
     t->flags |= TRY_SLOT;
     link_slot(e, number);
     record_admitted(e->record);
-    if (!(t->flags & TRY_CONNECTED))
+    if (source_of(e, t)->unit == UNIT_CONNECTION)
         open_connection(e, number);
-    work_advance(e, number);
+    else
+        work_advance(e, number);
+}
+
+static void report(struct engine *e, struct try *t, enum outcome outcome, bool failed)
+{
+    struct admission *adm = e->gate->workers[t->worker];
+    uint64_t now_ns = gate_ns(e->now_s);
+
+    if (t->flags & TRY_REPORTED)
+        return;
+    if (failed)
+        admission_no_answer(adm, &t->slot, (uint32_t)mix(t->flow), now_ns);
+    else if (outcome == OUTCOME_FINISHED)
+        admission_first_byte(adm, &t->slot, now_ns);
+    t->flags |= TRY_REPORTED;
 }
 
 static void complete(struct engine *e, struct try *t, enum outcome outcome, bool failed)
 {
-    struct admission *adm = e->gate->workers[t->worker];
     uint64_t now_ns = gate_ns(e->now_s);
     const struct ending ending = {.outcome = outcome,
                                   .failed = failed,
@@ -117,15 +136,41 @@ static void complete(struct engine *e, struct try *t, enum outcome outcome, bool
                                   .held_ns = now_ns - t->slot_ns,
                                   .latency_ns = now_ns - t->asked_ns};
 
-    if (failed && !(t->flags & TRY_REPORTED))
-        admission_no_answer(adm, &t->slot, (uint32_t)mix(t->flow), now_ns);
-    else if (outcome == OUTCOME_FINISHED && !(t->flags & TRY_REPORTED))
-        admission_first_byte(adm, &t->slot, now_ns);
     t->flags &= ~TRY_SLOT;
     unlink_slot(e, t);
-    admission_complete(adm, &t->slot, &ending, now_ns);
+    admission_complete(e->gate->workers[t->worker], &t->slot, &ending, now_ns);
     t->slot.held = 0;
     e->gate->is_due = true;
+}
+
+/* Both say that they have no more to say: the service after its reply, the client when it has that.
+ * Who has left before has said so already. */
+static bool is_closed_later(const struct engine *e, const struct try *t, enum outcome outcome)
+{
+    return outcome == OUTCOME_FINISHED && t->piece != POOL_NONE && opening_s(e, t) > 0;
+}
+
+static void give_back(struct engine *e, uint32_t number, enum outcome outcome, bool failed)
+{
+    struct try *t = try_at(e, number);
+
+    report(e, t, outcome, failed);
+    if (!is_closed_later(e, t, outcome)) {
+        complete(e, t, outcome, failed);
+        return;
+    }
+    t->flags |= TRY_CLOSING | (failed ? TRY_FAILED : 0);
+    engine_put(e, e->now_s + e->scenario->clients.rtt_s, DUE_CLOSED, number, 0);
+}
+
+void door_closed(struct engine *e, uint32_t number)
+{
+    struct try *t = try_at(e, number);
+
+    complete(e, t, OUTCOME_FINISHED, t->flags & TRY_FAILED);
+    t->flags &= ~TRY_CLOSING;
+    if (t->flags & TRY_OVER)
+        work_drop(e, number);
 }
 
 /* -- waiting -- */
@@ -166,8 +211,8 @@ void door_leave(struct engine *e, uint32_t number, enum outcome outcome, bool fa
 
     if (t->flags & TRY_WAITS)
         cancel(e, t);
-    if (t->flags & TRY_SLOT)
-        complete(e, t, outcome, failed);
+    if (t->flags & TRY_SLOT && !(t->flags & TRY_CLOSING))
+        give_back(e, number, outcome, failed);
     if (t->flags & TRY_CONNECTED) {
         t->flags &= ~TRY_CONNECTED;
         admission_disconnect(e->gate->workers[t->worker], &t->slot);
@@ -323,11 +368,12 @@ static void look_after(struct engine *e, struct try *t)
 {
     struct admission *adm = e->gate->workers[t->worker];
     uint64_t held_ns = gate_ns(e->now_s) - t->slot_ns;
+    uint64_t opening_ns = (uint64_t)(opening_s(e, t) * 1e9); /* nothing has been asked for */
     uint64_t response_ns = service_of(e, t)->breaker.response_ns;
 
     if (!(t->slot.held & SLOT_RESERVED))
         admission_survey_slot(adm, &t->slot, held_ns);
-    if (t->flags & TRY_REPORTED || !response_ns || held_ns < response_ns)
+    if (t->flags & TRY_REPORTED || !response_ns || held_ns < response_ns + opening_ns)
         return;
     t->flags |= TRY_REPORTED;
     admission_no_answer(adm, &t->slot, (uint32_t)mix(t->flow), gate_ns(e->now_s));

@@ -29,7 +29,8 @@ enum due {
     DUE_ANSWER,  /* piece */
     /* the gate */
     DUE_FIRST,   /* try: the first request of a connection that was let in */
-    DUE_CONFIRM, /* try: the client has heard that its connection is open */
+    DUE_CONFIRM, /* try: the client has heard that its connection is open, and asks */
+    DUE_CLOSED,  /* try: its connection */
     DUE_WAITED,  /* try: as long as anybody may */
     DUE_TIDY,    /* worker */
     DUE_SURVEY,
@@ -81,17 +82,20 @@ struct piece {
 
 /* -- tries -- */
 
-#define TRY_WAITS     0x001u /* at the gate */
-#define TRY_SLOT      0x002u /* has a slot of the gate's, */
-#define TRY_CONNECTED 0x004u /* a place among its connections */
-#define TRY_REPORTED  0x008u /* the breaker has heard of it */
-#define TRY_QUEUED    0x010u /* in the queue of an instance, */
-#define TRY_SERVED    0x020u /* with a server of it, */
-#define TRY_BLOCKED   0x040u /* or waits for a place */
-#define TRY_ANSWERED  0x080u /* the gate has its slot back */
-#define TRY_CHECK     0x100u /* nobody's work: a liveness check */
-#define TRY_WORKED    0x200u /* some server has begun it */
-#define TRY_LOST      0x400u /* with its instance, of which it does not know yet */
+#define TRY_WAITS     0x001u  /* at the gate */
+#define TRY_SLOT      0x002u  /* has a slot of the gate's, */
+#define TRY_CONNECTED 0x004u  /* a place among its connections */
+#define TRY_REPORTED  0x008u  /* the breaker has heard of it */
+#define TRY_QUEUED    0x010u  /* in the queue of an instance, */
+#define TRY_SERVED    0x020u  /* with a server of it, */
+#define TRY_BLOCKED   0x040u  /* or waits for a place */
+#define TRY_ANSWERED  0x080u  /* the gate has its slot back */
+#define TRY_CHECK     0x100u  /* nobody's work: a liveness check */
+#define TRY_WORKED    0x200u  /* some server has begun it */
+#define TRY_LOST      0x400u  /* with its instance, of which it does not know yet */
+#define TRY_CLOSING   0x800u  /* its reply is on its way, and its slot is kept until the last FIN */
+#define TRY_FAILED    0x1000u /* of one that closes: that reply says so */
+#define TRY_OVER      0x2000u /* of one that closes: there is nothing else left of it */
 
 struct call {
     uint32_t instance; /* whose server is kept; POOL_NONE: none */
@@ -255,6 +259,7 @@ void client_answer(struct engine *e, uint32_t piece, const struct reply *reply);
 void door_ask(struct engine *e, uint32_t try);
 void door_first(struct engine *e, uint32_t try);
 void door_confirm(struct engine *e, uint32_t try);
+void door_closed(struct engine *e, uint32_t try);
 void door_poll(struct engine *e);
 void door_tidy(struct engine *e, uint32_t worker);
 void door_survey(struct engine *e);

@@ -144,6 +144,9 @@ static void happen_to_gate(struct engine *e, const struct event *event)
     case DUE_CONFIRM:
         door_confirm(e, event->subject);
         break;
+    case DUE_CLOSED:
+        door_closed(e, event->subject);
+        break;
     case DUE_WAITED:
         e->gate->is_due = true;
         break;

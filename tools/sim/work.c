@@ -32,6 +32,10 @@ void work_drop(struct engine *e, uint32_t number)
     struct try *t = try_at(e, number);
 
     t->generation++;
+    if (t->flags & TRY_CLOSING) {
+        t->flags |= TRY_OVER;
+        return;
+    }
     e->live--;
     if (t->work != POOL_NONE)
         client_forgets(e, t->work);
