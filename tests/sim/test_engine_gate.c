@@ -183,8 +183,34 @@ static double second_try_s(struct model *m)
     return model_metric(m, "first_max_s");
 }
 
-/* A quota says when the next token comes; want of room what the control loop thinks. */
+/* Only the refusal of a request that may be answered by HTTP says when to come again. */
 static void clients_obey_retry_after(void **state)
+{
+    static const double times_s[] = {0, .2};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 2, .3);
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.service.unit = UNIT_EXCHANGE;
+    m.service.turn = TURN_HTTP;
+    m.scenario.clients = (struct scenario_clients){
+        .tries = 2, .backoff_s = .25, .backoff_max_s = 1, .retry_after = true};
+    assert_int_equal(llround(second_try_s(&m) * 1000), 1300);
+    assert_metric(&m, "refused_capacity", 1, 1);
+    m.scenario.clients.retry_after = false;
+    assert_int_equal(llround(second_try_s(&m) * 1000), 550);
+    m.scenario.clients.retry_after = true;
+    m.service.turn = TURN_RST;
+    assert_int_equal(llround(second_try_s(&m) * 1000), 550);
+    m.service.unit = UNIT_CONNECTION;
+    m.service.turn = TURN_HTTP;
+    assert_int_equal(llround(second_try_s(&m) * 1000), 550);
+    model_stop(&m);
+}
+
+/* The connection of an exchange that is over its quota is refused by RST, whatever `turn` is. */
+static void quota_of_a_connection_says_nothing_of_when(void **state)
 {
     static const double times_s[] = {0, .2};
     static struct model m;
@@ -192,20 +218,72 @@ static void clients_obey_retry_after(void **state)
     (void)state;
     start_listed(&m, times_s, 2, .1);
     model_gate(&m, 4, 0, 100 * CORE_MS);
-    m.tenant.attempts = core_rate(12, 60, 0);
+    m.service.unit = UNIT_EXCHANGE;
+    m.service.turn = TURN_HTTP;
+    m.tenant.attempts = core_rate(60, 60, 0);
     m.scenario.clients = (struct scenario_clients){
-        .tries = 2, .backoff_s = .25, .backoff_max_s = 1, .retry_after = true};
-    assert_int_equal(llround(second_try_s(&m) * 1000), 5100);
+        .tries = 2, .backoff_s = .9, .backoff_max_s = 1, .retry_after = true};
+    assert_int_equal(llround(second_try_s(&m) * 1000), 1000); /* 1.1 if told to wait for 1 s */
+    assert_metric(&m, "refused_rate", 1, 1);
     assert_metric(&m, "useful", 1, 2);
-    m.scenario.clients.retry_after = false;
+    model_stop(&m);
+}
+
+/* The second of three finds the slot taken, hears nothing and gives up after .25 s. */
+static void play_silence(struct model *m, enum policy_unit unit)
+{
+    static const double times_s[] = {0, .01, 1};
+
+    start_listed(m, times_s, 3, .1);
+    model_gate(m, 1, 0, 100 * CORE_MS);
+    m->service.unit = unit;
+    m->service.refusal = REFUSAL_DROP;
+    m->scenario.clients = (struct scenario_clients){
+        .tries = 2, .timeout_s = .25, .backoff_s = .05, .backoff_max_s = 1};
+}
+
+static void who_is_refused_in_silence_waits_for_its_timeout(void **state)
+{
+    static struct model m;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        play_silence(&m, (enum policy_unit[]){UNIT_CONNECTION, UNIT_EXCHANGE, UNIT_DATAGRAM}[i]);
+        if (i == 2)
+            m.service.refusal = REFUSAL_RST; /* which a datagram has not */
+        model_play(&m);
+        assert_metric(&m, "refused_capacity", 1, 1);
+        assert_metric(&m, "attempts", 1, 4);
+        assert_metric(&m, "useful", 1, 3);
+        assert_metric(&m, "first_max_s", .001, 400); /* .25 + .05 + .1 */
+        assert_int_equal(m.counters.unanswered, i < 2 ? 1 : 0);
+        m.scenario.clients.tries = 1;
+        model_play(&m);
+        assert_metric(&m, "unfinished", 1, 1);
+        assert_metric(&m, "refused", 1, 0);
+        model_stop(&m);
+    }
+}
+
+/* Of four that are refused at once two are told: they come again after .05 s and are refused once
+ * more, in silence as the other two. */
+static void refuse_rate_ends_in_silence(void **state)
+{
+    static const double times_s[] = {0, 0, 0, 0, 0};
+    static struct model m;
+
+    (void)state;
+    start_listed(&m, times_s, 5, .1);
+    model_gate(&m, 1, 0, 100 * CORE_MS);
+    m.service.refuse_rate = core_rate(2, 3600, 1);
+    m.scenario.clients = (struct scenario_clients){
+        .tries = 2, .timeout_s = .25, .backoff_s = .05, .backoff_max_s = 1};
     model_play(&m);
-    assert_metric(&m, "refused_rate", 1, 2);
-    m.tenant.attempts = CORE_UNLIMITED;
-    m.service.window = 1;
-    m.scenario.clients.retry_after = true;
-    m.kinds[0].steps[0].time = model_fixed(.3);
-    assert_int_equal(llround(second_try_s(&m) * 1000), 1300);
-    assert_metric(&m, "refused_capacity", 1, 1);
+    assert_int_equal(m.counters.answered, 2);
+    assert_metric(&m, "attempts", 1, 9);
+    assert_metric(&m, "refused_capacity", 1, 7);
+    assert_metric(&m, "useful", 1, 2);
+    assert_metric(&m, "unfinished", 1, 3);
     model_stop(&m);
 }
 
@@ -275,6 +353,7 @@ static void play_overload(struct model *m, uint64_t seed)
     model_step(m, 0, 0, model_exponential(4. / 170));
     model_gate(m, 4, 16, 100 * CORE_MS);
     m->service.unit = UNIT_EXCHANGE; /* whose slot is held for the work alone */
+    m->service.turn = TURN_HTTP;
     m->service.deadline_ns = CORE_S;
     m->service.shed.ceiling_ppm = 980000;
     m->service.capacity = core_rate(170, 1, 0);
@@ -289,7 +368,7 @@ static void play_overload(struct model *m, uint64_t seed)
     model_play(m);
     assert_int_equal(m->slots_most, 4);
     assert_true(m->record.sum.refused[REASON_SHED] > 1000);
-    assert_true(model_metric(m, "goodput_per_s") > .95 * 170);
+    assert_true(model_metric(m, "goodput_per_s") > .92 * 170); /* though most come too soon again */
 }
 
 static bool is_same(const struct record *a, const struct record *b)
@@ -327,6 +406,9 @@ int main(void)
         cmocka_unit_test(who_waits_is_refused_at_its_age),
         cmocka_unit_test(who_leaves_gives_its_place_back),
         cmocka_unit_test(clients_obey_retry_after),
+        cmocka_unit_test(quota_of_a_connection_says_nothing_of_when),
+        cmocka_unit_test(who_is_refused_in_silence_waits_for_its_timeout),
+        cmocka_unit_test(refuse_rate_ends_in_silence),
         cmocka_unit_test(nobody_begins_after_giving_up),
         cmocka_unit_test(breaker_hears_of_what_is_lost),
         cmocka_unit_test(breaker_hears_of_silence),

@@ -97,8 +97,8 @@ def test_limit_req_twelve_at_once(workers):
     assert [(got[i]["admitted"], got[i]["refused_rate"]) for i in (0, 1, 2)] == [(11, 1), (0, 0), (11, 1)]
 
 
-def test_retry_after_of_a_quota():
-    """A second, which is when five more have been earned."""
+def test_limit_req_tried_again():
+    """After the client's own second, in which five more have been earned."""
     run = play("limiter", "--set", "clients.tries=2", "--set", "arrivals.stream.rate=1/h", "--sweep", "seed=1")[0]
     got = run["summary"]
     assert (got["offered"], got["attempts"], got["useful"], got["refused"]) == (31, 50, 17, 14)

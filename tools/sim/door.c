@@ -221,17 +221,44 @@ void door_leave(struct engine *e, uint32_t number, enum outcome outcome, bool fa
 
 /* -- asking -- */
 
+/* As long as the service's rules let refusals be answered; a datagram's never is. */
+static bool is_told(struct engine *e, const struct try *t)
+{
+    return admission_may_answer(e->gate->workers[t->worker], t->slot.service, gate_ns(e->now_s)) &&
+           source_of(e, t)->unit != UNIT_DATAGRAM;
+}
+
+/* Only an answer to a request has words: a SYN's is an RST. 0: nothing. */
+static uint32_t says_when_s(const struct engine *e, const struct try *t)
+{
+    if (!(t->flags & TRY_CONNECTED) || service_of(e, t)->turn != TURN_HTTP)
+        return 0;
+    return admission_retry_after_s(e->gate->workers[t->worker], t->slot.service);
+}
+
+/* Its client waits for an answer until it gives up. A connection that is open stays so as long. */
+static void keep_silent(struct engine *e, uint32_t number)
+{
+    const struct try *t = try_at(e, number);
+
+    if (t->flags & TRY_CONNECTED)
+        return;
+    piece_at(e, t->piece)->try = POOL_NONE;
+    work_drop(e, number);
+}
+
 static void refuse(struct engine *e, uint32_t number, enum reason reason)
 {
-    struct try *t = try_at(e, number);
-    const struct attempt attempt = attempt_of(e, number, ATTEMPT_WORK);
-    const struct reply reply = {
-        .answer = ANSWER_REFUSED,
-        .retry_after_s = gate_retry_after_s(e->gate, t->worker, &attempt, reason),
-    };
+    const struct try *t = try_at(e, number);
+    struct reply reply = {.answer = ANSWER_REFUSED};
     uint32_t piece = t->piece;
 
     record_refused(e->record, reason);
+    if (!is_told(e, t)) {
+        keep_silent(e, number);
+        return;
+    }
+    reply.retry_after_s = says_when_s(e, t);
     door_leave(e, number, OUTCOME_FINISHED, false); /* its connection, if it has one */
     work_drop(e, number);
     client_answer(e, piece, &reply);

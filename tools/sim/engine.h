@@ -249,7 +249,7 @@ void client_unblocked(struct engine *e, uint32_t source);
 struct reply {
     enum answer answer;
     bool worked;
-    uint32_t retry_after_s; /* ANSWER_REFUSED: 0: nothing was said */
+    uint32_t retry_after_s; /* ANSWER_REFUSED: 0: not said */
 };
 /* One of its tries is over. */
 void client_forgets(struct engine *e, uint32_t piece);

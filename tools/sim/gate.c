@@ -130,24 +130,3 @@ void gate_step(struct gate *gate, double t_s)
 
     admission_control_step(gate->control, gate->policy, &calm, gate_ns(t_s));
 }
-
-/* The core says no closer when the next token of a quota comes: in the time one takes, at most. */
-static uint32_t next_token_s(const struct quota_rate *rate)
-{
-    if (rate->unlimited || !rate->amount)
-        return DEMAND_RETRY_MAX_S;
-    return demand_retry_quota_s(rate->period_s * 1000000000ull / rate->amount);
-}
-
-uint32_t gate_retry_after_s(const struct gate *gate, uint32_t worker, const struct attempt *attempt,
-                            enum reason reason)
-{
-    if (reason_kind(reason) != REASON_KIND_QUOTA)
-        return admission_retry_after_s(gate->workers[worker], attempt->service);
-    if (reason != REASON_RATE)
-        return DEMAND_RETRY_MIN_S;
-    for (uint32_t i = 0; i < policy_tenant_count(gate->policy); i++)
-        if (policy_tenant_id(gate->policy, i) == attempt->tenant)
-            return next_token_s(&policy_tenant(gate->policy, i)->attempts);
-    return DEMAND_RETRY_MIN_S;
-}

@@ -57,8 +57,4 @@ bool gate_looks_at_ages(const struct gate *gate);
 
 void gate_step(struct gate *gate, double t_s);
 
-/* When one that was refused may come again. */
-uint32_t gate_retry_after_s(const struct gate *gate, uint32_t worker, const struct attempt *attempt,
-                            enum reason reason);
-
 #endif

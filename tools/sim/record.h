@@ -4,12 +4,12 @@
  * The engine tells, in order of time; printers read.
  *
  * `offered` counts pieces of work, `attempts` tries at them. Every piece ends once, as useful,
- * late, unfinished or refused (its last try was); a refused try is counted by its reason each time.
- * What is under way when a run is cut has no end and is `open`: offered = useful + late +
- * unfinished + refused + open. Latency counts from the try that was answered, first latency from
- * the first try. Effective latency takes late and unfinished work at its deadline and leaves
- * refused work out. Percentiles: value number round_half_even(p (n - 1)) of the sorted ones, as the
- * FaxRx model does.
+ * late, unfinished or refused (its last try was, and it was told); a refused try is counted by its
+ * reason each time. What is under way when a run is cut has no end and is `open`: offered = useful
+ * + late + unfinished + refused + open. Latency counts from the try that was answered, first
+ * latency from the first try. Effective latency takes late and unfinished work at its deadline and
+ * leaves refused work out. Percentiles: value number round_half_even(p (n - 1)) of the sorted ones,
+ * as the FaxRx model does.
  *
  * Where memory ends, `failed` is set and nothing more is kept.
  */
