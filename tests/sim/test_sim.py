@@ -138,6 +138,21 @@ def test_every_piece_of_work_ends_once():
     assert summary["useful.small"] > summary["useful.large"] > 0
 
 
+def test_a_run_that_does_not_end_is_cut_aloud(tmp_path):
+    """150/s of 100/s, for ten seconds: it takes fifteen. Of 10/s it would take 150."""
+    scenario = tmp_path / "long.conf"
+    scenario.write_text('duration = "10s"; end = "play"; arrivals = ( { rate = "150/s"; spacing = "even"; } );\n'
+                        'requests = ( { steps = ( { at = "web"; time = "10ms"; } ); } );\n'
+                        'stages = ( { name = "web"; servers = 1; } );\n')
+    assert rows(run(scenario, "--csv"))[0]["useful"] == "1500"
+    done = subprocess.run([SLUICE_SIM, "run", scenario, "--csv", "--set", "requests.0.steps.0.time=101ms"],
+                          capture_output=True, text=True, timeout=100, check=True)
+    assert done.stderr == (f"sluice-sim: {scenario}: warning: cut at 100 s with 510 pieces of work under way, "
+                           'though end = "play"\n')
+    assert rows(done.stdout)[0]["useful"] == "990"
+    assert rows(run(scenario, "--csv", "--set", "requests.0.steps.0.time=101ms", "--set", "end=cut"))
+
+
 def test_set_and_sweep_change_what_is_run():
     few, many = rows(run(DOOR, "--csv", "--sweep", "arrivals.0.rate=10/s,100/s"))
     assert (few["arrivals.0.rate"], many["arrivals.0.rate"]) == ("10/s", "100/s")

@@ -2,6 +2,7 @@
 #include "tools/sim/sweep.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -92,6 +93,16 @@ out:
     return *error ? NULL : scenario;
 }
 
+/* What waits for ever, or longer than the engine has patience, is no result of the scenario's. */
+static void warn_if_cut(const struct scenario *scenario, const struct record *record)
+{
+    if (record->open && !scenario->cut)
+        fprintf(stderr,
+                "sluice-sim: %s: warning: cut at %g s with %" PRIu64
+                " pieces of work under way, though end = \"play\"\n",
+                scenario->path, record->end_s, record->open);
+}
+
 static int play(const struct sweep *sweep, const struct scenario *scenario, uint32_t index, int fd)
 {
     struct result result;
@@ -103,6 +114,8 @@ static int play(const struct sweep *sweep, const struct scenario *scenario, uint
     error = run_scenario(scenario, &record);
     if (!error && record.failed)
         error = -ENOMEM;
+    if (!error)
+        warn_if_cut(scenario, &record);
     if (!error)
         error = result_make(&result, scenario, &record, &sweep->results[index].label, sweep->rows);
     record_free(&record);
