@@ -288,6 +288,8 @@ PLANS = [
     ["--slots", "3", "--service", "7ms", "--rate", "1000/s", "--critical", "9000/h"],
     ["--capacity", "1000000000/s", "--service", "16ms", "--wait", "1ms"],
     ["--capacity", "100000/s", "--service", "9s", "--unit", "exchange", "--deadline", "10s"],
+    # The window is as deep as 2 ms in 17 s allow.
+    ["--slots", "20000", "--service", "16984700us", "--unit", "exchange", "--deadline", "16987ms"],
 ]
 
 
@@ -311,8 +313,18 @@ def test_the_configuration_says_what_was_planned():
     assert 'capacity = "7/day"; deadline' not in plan("--capacity", "7/day", "--slots",
                                                       "2")["service"]
     assert 'age = "1500us"' in plan(*FOUR_SLOTS, "--wait", "1.5ms")["service"]
-    # Never more than what was asked for: 364.28/s by the minute.
-    assert 'capacity = "21857/min"' in plan("--slots", "3", "--service", "7ms")["service"]
+    # Never more than what can be done, 364.2857.../s, and little less.
+    assert 'capacity = "31474285/day"' in plan("--slots", "3", "--service", "7ms")["service"]
+    assert 'capacity = "72857142/h"' in plan("--slots", "1000", "--service", "42ms")["service"]
+
+
+@pytest.mark.parametrize("stated, printed", [
+    ("74070/min", "74070/min"), ("60/min", "1/s"), ("3600/h", "1/s"), ("7200/day", "5/min"),
+    ("86401/day", "86401/day"), ("999999999/day", "999999999/day"), ("999999999/h", "999999999/h"),
+    ("999999999/s", "999999999/s")])
+def test_a_stated_capacity_is_printed_as_it_is(stated, printed):
+    service = plan("--capacity", stated, "--service", "10ms")["service"]
+    assert f'capacity = "{printed}"' in service
 
 
 def test_the_warning_that_the_plan_avoids(tmp_path):

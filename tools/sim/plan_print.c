@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/config/sizing.h"
+#include "dataplane/admission/bucket.h"
 #include "tools/sim/plan.h"
 
 static const char *const unit_names[] = {
@@ -25,7 +26,14 @@ static void print_duration(double duration_s, FILE *out)
         fprintf(out, "\"%" PRIu64 "s\"", duration_us / 1000000);
 }
 
-/* In the shortest period of which it is a whole number, or else loses least to rounding down. */
+/* n / period x period is n but for the last bits. */
+static bool is_whole(double value)
+{
+    return fabs(value - round(value)) <= 1e-14 * value;
+}
+
+/* In the shortest period of which it is a whole number, or else in the longest that a configuration
+ * can state it in, for that loses least to rounding down. */
 static void print_rate(double rate_per_s, FILE *out)
 {
     static const struct {
@@ -34,10 +42,10 @@ static void print_rate(double rate_per_s, FILE *out)
     } periods[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"day", 86400}};
     size_t i = 0;
 
-    while (i < 3 && rate_per_s * periods[i].s < 1e3 &&
-           fabs(rate_per_s * periods[i].s - round(rate_per_s * periods[i].s)) > 1e-9)
+    while (i < 3 && !is_whole(rate_per_s * periods[i].s) &&
+           rate_per_s * periods[i + 1].s <= (double)BUCKET_RATE_MAX)
         i++;
-    fprintf(out, "\"%.0f/%s\"", floor(rate_per_s * periods[i].s + 1e-9), periods[i].name);
+    fprintf(out, "\"%.0f/%s\"", floor(rate_per_s * periods[i].s * (1 + 1e-14)), periods[i].name);
 }
 
 static void print_flows(const struct plan *plan, FILE *out)
