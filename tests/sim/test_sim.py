@@ -56,6 +56,18 @@ def test_usage(arguments):
     assert sim(*arguments, code=2)
 
 
+@pytest.mark.parametrize("arguments", [
+    ["run", DOOR], ["run", DOOR, "--csv"], ["run", DOOR, "-j"], ["list"], ["--version"], ["--help"],
+    ["plan", "--capacity", "170/s", "--slots", "4"], ["plan", "-j", "--capacity", "170/s", "--slots", "4"]],
+    ids=lambda words: " ".join(map(str, words)))
+def test_what_cannot_be_written_is_told(arguments):
+    for script, why in [('exec "$@" >/dev/full', "No space left on device"),
+                        ('exec "$@" >&-', "Bad file descriptor")]:
+        done = subprocess.run(["sh", "-c", script, "sh", SLUICE_SIM, *map(str, arguments)],
+                              stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+        assert (done.returncode, done.stderr) == (1, f"sluice-sim: cannot write: {why}\n")
+
+
 def test_help_and_version():
     assert "--sweep KEY=A,B,C" in sim("--help")
     assert sim("run", "--help") == sim("-h")

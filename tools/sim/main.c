@@ -21,6 +21,17 @@ static int exit_code(int error)
     return error == 0 ? EXIT_DONE : error == -EINVAL ? EXIT_SCENARIO : EXIT_FAILED;
 }
 
+/* What nobody got to read was not done. 0, or -EIO after saying so. */
+static int write_out(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    /* The failure may have been that of an earlier write. */
+    fprintf(stderr, "sluice-sim: cannot write: %s\n", strerror(errno ? errno : EIO));
+    return -EIO;
+}
+
 static int report(const struct sweep *sweep)
 {
     const struct sim_options *options = sweep->options;
@@ -50,8 +61,8 @@ static int run_file(const struct sim_options *options, const char *path)
     error = sweep_run(&sweep);
     if (!error)
         error = report(&sweep);
-    if (!error && (fflush(stdout) || ferror(stdout)))
-        error = -errno;
+    if (!error)
+        error = write_out();
     error = exit_code(error);
     if (!error && options->plot && plot(&sweep, options->plot))
         error = EXIT_FAILED;
@@ -92,7 +103,7 @@ static int list(int argc, char **argv)
     }
 }
 
-int main(int argc, char **argv)
+static int run_verb(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
 
@@ -115,4 +126,11 @@ int main(int argc, char **argv)
     else
         fputs(options_help, stderr);
     return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    int code = run_verb(argc, argv);
+
+    return code == EXIT_DONE && write_out() ? EXIT_FAILED : code;
 }
