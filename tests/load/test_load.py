@@ -221,6 +221,19 @@ def test_what_cannot_be_used_is_told(options, said):
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("options", [[], ["-j"], ["--csv", "--series"], ["--version"], ["--help"],
+                                     ["find", "--max", "10/s", "--trial", "1s"]], ids=" ".join)
+def test_what_cannot_be_written_is_told(server, options):
+    target = [] if options[-1:] in (["--version"], ["--help"]) else [
+        "--target", f"127.0.0.1:{server.port}", "--path", "/length"]
+    short = ["-d", "100ms"] if target and "find" not in options else []
+    for script, why in [('exec "$@" >/dev/full', "No space left on device"),
+                        ('exec "$@" >&-', "Bad file descriptor")]:
+        done = subprocess.run(["sh", "-c", script, "sh", SLUICE_LOAD, *options, *target, *short],
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (1, f"sluice-load: cannot write: {why}\n")
+
+
 @pytest.mark.parametrize("options, said", [
     (["--min", "2/s", "--max", "1/s"], "--min"), (["--min", "1/min"], "--min"),
     (["--percentile", "0"], "--percentile"), (["--percentile", "101"], "--percentile"),

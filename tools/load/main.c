@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sluice-load: load for a service, measured from the intended time of each piece of work. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,17 @@ out_schedule:
     return error;
 }
 
+/* What nobody got to read was not measured. */
+static bool is_written(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    /* The failure may have been that of an earlier write. */
+    fprintf(stderr, "sluice-load: cannot write: %s\n", strerror(errno ? errno : EIO));
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct load_options options;
@@ -62,5 +74,5 @@ int main(int argc, char **argv)
                 (unsigned long long)SCHEDULE_REQUESTS_MAX);
     else if (status < 0)
         fprintf(stderr, "sluice-load: %s\n", strerror(-status));
-    return status ? EXIT_FAILED : EXIT_MEASURED;
+    return status || !is_written() ? EXIT_FAILED : EXIT_MEASURED;
 }
