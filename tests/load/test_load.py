@@ -30,10 +30,16 @@ REPLIES = {
     "/silence": b"",
     "/more": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok?",
     "/last": b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+    "/hints": b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n"
+              b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "/processing": 2 * b"HTTP/1.1 102 Processing\r\nRetry-After: 9\r\n\r\n"
+                   + b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
+    "/interim": b"HTTP/1.1 100 Continue\r\n\r\n",
+    "/switching": b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n?",
     "/end": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
 }
 # After all others the server closes the connection.
-KEPT = ["/length", "/chunked", "/slow", "/more", "/last"]
+KEPT = ["/length", "/chunked", "/hints", "/slow", "/more", "/last"]
 
 
 def read_head(connection):
@@ -95,7 +101,8 @@ def fixture_server():
 
 @pytest.mark.parametrize("path, outcome", [
     ("/length", "useful"), ("/chunked", "useful"), ("/to-the-end", "useful"),
-    ("/cut", "unfinished"), ("/404", "refused_other"), ("/403", "refused_403"),
+    ("/hints", "useful"), ("/processing", "refused_503"), ("/interim", "unfinished"),
+    ("/switching", "refused_other"), ("/cut", "unfinished"), ("/404", "refused_other"), ("/403", "refused_403"),
     ("/429", "refused_429"), ("/503", "refused_503"), ("/nonsense", "unfinished"),
     ("/close", "refused_other"), ("/rst", "refused_rst")])
 def test_each_reply_has_its_outcome(server, path, outcome):
@@ -158,7 +165,7 @@ def test_paths_take_turns_for_every_source(server):
                                     for _ in range(5)]
 
 
-@pytest.mark.parametrize("path", ["/length", "/chunked"])
+@pytest.mark.parametrize("path", ["/length", "/chunked", "/hints"])
 def test_a_kept_connection_is_used_again(server, path):
     result = measure(server.port, "--path", path, "--keep-alive", "1", "-r", "20/s", "-d", "1s",
                      "--deadline", "10s")

@@ -129,7 +129,8 @@ def test_nobody_tries_again_after_the_deadline(refuser):
 @pytest.mark.parametrize("status, value, more, least_s", [
     (503, "1", [], 1), (429, "1", [], 1), (503, "1", ["--retry-after", "ignore"], 0),
     (404, "1", [], 0), (503, "Wed, 21 Oct 2115 07:28:00 GMT", [], 0), (503, "-1", [], 0),
-    (503, "0", [], 0)])
+    (503, "0", [], 0), (503, "1 \t", [], 1), (503, "1 1", [], 0), (503, "1s", [], 0),
+    (503, "1 s", [], 0)])
 def test_retry_after_is_obeyed_where_it_counts(refuser, status, value, more, least_s):
     server = refuser(1, status=status, retry_after=value)
     result = ten(server.port, "--attempts", "2", "--deadline", "20s", *more)
@@ -139,8 +140,10 @@ def test_retry_after_is_obeyed_where_it_counts(refuser, status, value, more, lea
     assert least_s or min(server.gaps()) < 0.5
 
 
-def test_retry_after_beyond_the_deadline_ends_the_work(refuser):
-    server = refuser(1, retry_after="30")
+# A number of 32 bits has no room for the last three.
+@pytest.mark.parametrize("value", ["30", "30 ", "429496729", "4294967296", "9999999999", "9" * 40])
+def test_retry_after_beyond_the_deadline_ends_the_work(refuser, value):
+    server = refuser(1, retry_after=value)
     result = ten(server.port, "--attempts", "2", "--deadline", "20s")
     assert outcomes(result) == only("refused_503")
     assert result["attempts"] == 10

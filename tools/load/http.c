@@ -8,7 +8,7 @@
 #include "tools/load/protocol.h"
 
 #define RETRY_AFTER "retry-after"
-/* Longer than any run. */
+/* Longer than any run; whatever asks for more asks for that. */
 #define RETRY_AFTER_MAX_S 10000000u
 
 /* Printable and without blanks, so that it cannot break out of the request line. */
@@ -50,30 +50,61 @@ static int on_field(struct http_parser *parser, const char *at, size_t n)
     return 0;
 }
 
+/* Blanks may follow the number. False: it is none. */
+static bool read_seconds(struct attempt *attempt, char c)
+{
+    if (c == ' ' || c == '\t') {
+        attempt->value_ended = true;
+        return true;
+    }
+    if (c < '0' || c > '9' || attempt->value_ended)
+        return false;
+    attempt->retry_after_s = attempt->retry_after_s * 10 + (uint32_t)(c - '0');
+    if (attempt->retry_after_s > RETRY_AFTER_MAX_S)
+        attempt->retry_after_s = RETRY_AFTER_MAX_S;
+    return true;
+}
+
 /* Fields and values come in pieces. A date, or whatever else is no number, asks for nothing. */
 static int on_value(struct http_parser *parser, const char *at, size_t n)
 {
     struct attempt *attempt = parser->data;
+    bool begins = !attempt->in_value;
 
     attempt->in_value = true;
     if (attempt->field_bytes != strlen(RETRY_AFTER) ||
         strncasecmp(attempt->field, RETRY_AFTER, strlen(RETRY_AFTER)))
         return 0;
+    if (begins) {
+        attempt->retry_after_s = 0;
+        attempt->value_ended = false;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (at[i] < '0' || at[i] > '9' || attempt->retry_after_s > RETRY_AFTER_MAX_S) {
+        if (!read_seconds(attempt, at[i])) {
             attempt->retry_after_s = 0;
             attempt->field_bytes = 0;
             break;
         }
-        attempt->retry_after_s = attempt->retry_after_s * 10 + (uint32_t)(at[i] - '0');
     }
     return 0;
+}
+
+/* RFC 9110, 15.2: the final reply is still to come. After a 101, which nobody asked for, none of
+ * HTTP does. */
+static bool is_interim(unsigned int status)
+{
+    return status / 100 == 1 && status != 101;
 }
 
 static int on_complete(struct http_parser *parser)
 {
     struct attempt *attempt = parser->data;
 
+    if (is_interim(parser->status_code)) {
+        attempt->retry_after_s = 0;
+        attempt->field_bytes = 0;
+        return 0;
+    }
     attempt->complete = true;
     attempt->lasts = http_should_keep_alive(parser);
     /* What follows is not of this reply. */

@@ -45,6 +45,7 @@ struct attempt {
     char field[12];          /* of the HTTP header that is being read, as much as matters */
     uint8_t field_bytes;
     bool in_value;
+    bool value_ended;       /* only blanks may follow */
     uint32_t retry_after_s; /* what a reply asked for in seconds, 0: nothing */
     enum outcome verdict;   /* of a complete reply; OUTCOME_USEFUL also when it is too late */
 };
