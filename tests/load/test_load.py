@@ -151,6 +151,24 @@ def test_what_finds_no_place_is_not_sent_and_said_aloud(server):
     assert "9 of 10 requests not sent" in done.stderr
 
 
+@pytest.mark.parametrize("verb", [[], ["find"]])
+@pytest.mark.parametrize("limit", [20, 32])
+def test_too_few_descriptors_are_told(server, verb, limit):
+    done = subprocess.run(["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", SLUICE_LOAD, *verb, "--target",
+                           f"127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ("sluice-load: too few file descriptors (ulimit -n): 32 are needed, and one for "
+                           "each connection\n")
+
+
+def test_one_descriptor_more_is_one_connection(server):
+    done = subprocess.run(["sh", "-c", 'ulimit -n 33; exec "$@"', "sh", SLUICE_LOAD, "--target",
+                           f"127.0.0.1:{server.port}", "--path", "/silence", "--deadline", "1s", "-d", "100ms",
+                           "-j"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert outcomes(json.loads(done.stdout)) == {**only("unfinished", 1), "not_sent": 9}
+
+
 def test_sources_take_turns(server):
     measure(server.port, "--path", "/length", "--source", "127.0.0.2,127.0.0.3",
             "--deadline", "10s")

@@ -14,9 +14,7 @@
 #include "tools/load/work.h"
 
 #define REPLY_CHUNK_BYTES 65536u
-/* Descriptors left to the event loop, the standard streams and the libraries. */
-#define DESCRIPTORS_KEPT 32u
-#define NS_PER_S         UINT64_C(1000000000)
+#define NS_PER_S          UINT64_C(1000000000)
 
 static void on_ready(int fd, short what, void *arg);
 
@@ -43,6 +41,7 @@ struct timeval client_time_left(uint64_t now_ns, uint64_t then_ns)
                             .tv_usec = (suseconds_t)(left_us % 1000000)};
 }
 
+/* 0: not even one is. */
 static uint32_t connections_allowed(uint32_t wanted)
 {
     struct rlimit limit;
@@ -50,8 +49,10 @@ static uint32_t connections_allowed(uint32_t wanted)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
-        if (limit.rlim_cur < (rlim_t)wanted + DESCRIPTORS_KEPT)
-            wanted = (uint32_t)limit.rlim_cur - DESCRIPTORS_KEPT;
+        if (limit.rlim_cur <= CLIENT_DESCRIPTORS_KEPT)
+            return 0;
+        if (limit.rlim_cur < (rlim_t)wanted + CLIENT_DESCRIPTORS_KEPT)
+            wanted = (uint32_t)limit.rlim_cur - CLIENT_DESCRIPTORS_KEPT;
     }
     return wanted;
 }
@@ -66,6 +67,8 @@ int client_init(struct client *client, const struct load_options *options, struc
     for (uint32_t i = 0; i < options->n_kinds; i++)
         options->protocol->compose(options, options->kinds[i].name, &client->texts[i]);
     client->pool_size = connections_allowed(options->connections);
+    if (client->pool_size == 0)
+        return -EMFILE;
     client->pool = calloc(client->pool_size, sizeof(*client->pool));
     if (!client->pool)
         return -ENOMEM;

@@ -23,6 +23,9 @@
 #include "tools/load/schedule.h"
 #include "tools/scenario/draw.h"
 
+/* Descriptors left to the event loop, the standard streams and the libraries. */
+#define CLIENT_DESCRIPTORS_KEPT 32u
+
 struct work;
 
 struct client {
@@ -41,7 +44,8 @@ struct client {
     struct request_text texts[LOAD_KINDS_MAX];
 };
 
-/* Options, results and the event base outlive the client. 0 or -ENOMEM. */
+/* Options, results and the event base outlive the client. 0, -ENOMEM, or -EMFILE: the limit of
+ * descriptors leaves none for a connection. */
 int client_init(struct client *client, const struct load_options *options, struct results *results,
                 struct event_base *base);
 void client_free(struct client *client);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/load/client.h"
 #include "tools/load/find.h"
 #include "tools/load/options.h"
 #include "tools/load/replay.h"
@@ -45,6 +46,24 @@ out_schedule:
     return error;
 }
 
+static void complain(int error)
+{
+    switch (error) {
+    case -E2BIG:
+        fprintf(stderr, "sluice-load: more than %llu requests; lower the rate or the time\n",
+                (unsigned long long)SCHEDULE_REQUESTS_MAX);
+        break;
+    case -EMFILE:
+        fprintf(stderr,
+                "sluice-load: too few file descriptors (ulimit -n): %u are needed, and one for "
+                "each connection\n",
+                CLIENT_DESCRIPTORS_KEPT);
+        break;
+    default:
+        fprintf(stderr, "sluice-load: %s\n", strerror(-error));
+    }
+}
+
 /* What nobody got to read was not measured. */
 static bool is_written(void)
 {
@@ -69,10 +88,7 @@ int main(int argc, char **argv)
     scenario_free(options.scenario);
     if (status == -EINVAL)
         return EXIT_USAGE;
-    if (status == -E2BIG)
-        fprintf(stderr, "sluice-load: more than %llu requests; lower the rate or the time\n",
-                (unsigned long long)SCHEDULE_REQUESTS_MAX);
-    else if (status < 0)
-        fprintf(stderr, "sluice-load: %s\n", strerror(-status));
+    if (status < 0)
+        complain(status);
     return status || !is_written() ? EXIT_FAILED : EXIT_MEASURED;
 }

@@ -91,11 +91,12 @@ int sender_run(const struct load_options *options, const struct schedule *schedu
 {
     struct sender sender = {.schedule = schedule};
     struct event_base *base = new_base();
-    int error = -ENOMEM;
+    int error;
 
     if (!base)
         return -ENOMEM;
-    if (client_init(&sender.client, options, results, base))
+    error = client_init(&sender.client, options, results, base);
+    if (error)
         goto out_base;
     sender.client.start_ns = client_clock_ns() + LEAD_IN_NS;
     error = run(&sender, base);
