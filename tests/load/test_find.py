@@ -34,8 +34,8 @@ def test_the_rate_found_is_what_the_service_can_do(service):
                             "--deadline", "300ms", "--precision", "10%"))
     trials = found["trials"]
     assert [trial["rate"] for trial in trials[:3]] == [10, 20, 40]
-    # All of a second's work within 1.3 s, but for the 1 % that may be late.
-    assert 20 <= found["found"] <= 50 * 1.3 / 0.99
+    # All of a second's work within 1.3 s, but for the one that may be late.
+    assert 20 <= found["found"] <= 50 * 1.3 + 1
     assert found["limit"] == "late"
     holds = [trial["rate"] for trial in trials if trial["finding"] == "holds"]
     assert found["found"] == max(holds)

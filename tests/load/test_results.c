@@ -25,7 +25,8 @@ static void add(struct results *results, enum outcome outcome, uint64_t intended
     results_add(results, &(struct ending){outcome, 0, intended_ns, latency_ns, NS_PER_S});
 }
 
-/* Nearest rank over 100 values: p50 is the 50th, p99 the 99th; over 3 the 2nd and the 3rd. */
+/* Number round_half_even(p (n - 1)), from 0: of 100 values 49.5, 94.05 and 98.01; of 3 1 and 1.98.
+ */
 static void percentiles_are_exact(void **state)
 {
     struct results results;
@@ -40,12 +41,24 @@ static void percentiles_are_exact(void **state)
     add(&results, OUTCOME_REFUSED_503, 0, 10);
     add(&results, OUTCOME_REFUSED_TIMEOUT, 0, 20);
     results_finish(&results);
-    assert_int_equal(percentile(&results.effective, 50), 50 * NS_PER_MS);
+    assert_int_equal(percentile(&results.effective, 50), 51 * NS_PER_MS);
     assert_int_equal(percentile(&results.effective, 95), 95 * NS_PER_MS);
     assert_int_equal(percentile(&results.effective, 99), 99 * NS_PER_MS);
     assert_int_equal(percentile(&results.refusal, 50), 20);
     assert_int_equal(percentile(&results.refusal, 99), 30);
     results_free(&results);
+}
+
+static void ranks_are_those_of_the_simulator(void **state)
+{
+    (void)state;
+    assert_int_equal(results_rank(1, 99), 0);
+    assert_int_equal(results_rank(2, 50), 0);   /* .5 */
+    assert_int_equal(results_rank(4, 50), 2);   /* 1.5 */
+    assert_int_equal(results_rank(6, 50), 2);   /* 2.5 */
+    assert_int_equal(results_rank(11, 95), 10); /* 9.5 */
+    assert_int_equal(results_rank(60, 99), 58); /* 58.41, where the nearest rank is the last */
+    assert_int_equal(results_rank(51, 100), 50);
 }
 
 /* Late and unfinished work stands at the deadline, refused and unsent work outside. */
@@ -147,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_exact),
+        cmocka_unit_test(ranks_are_those_of_the_simulator),
         cmocka_unit_test(broken_promises_cost_the_deadline),
         cmocka_unit_test(seconds_have_percentiles_of_their_own),
         cmocka_unit_test(send_rate_and_worst_lag),

@@ -74,7 +74,9 @@ static void a_percentile_and_one_percent_of_refusals(void **state)
     assert_int_equal(judge(1000, 0, 0, 0, 99), FINDING_HOLDS);
     assert_int_equal(judge(990, 5, 5, 0, 99), FINDING_HOLDS);
     assert_int_equal(judge(989, 5, 6, 0, 99), FINDING_LATE);
-    /* Nearest rank: of 50, the 99th percentile is the last. */
+    /* Of 60 the 99th percentile is the last but one, of 50 the last. */
+    assert_int_equal(judge(59, 1, 0, 0, 99), FINDING_HOLDS);
+    assert_int_equal(judge(58, 2, 0, 0, 99), FINDING_LATE);
     assert_int_equal(judge(49, 1, 0, 0, 99), FINDING_LATE);
     assert_int_equal(judge(49, 1, 0, 0, 98), FINDING_HOLDS);
     assert_int_equal(judge(999, 0, 1, 0, 100), FINDING_LATE);

@@ -44,6 +44,8 @@ static const char load_tail[] =
     "refusal_*: time to the last refusal; behind: attempts that went out late, by more than a "
     "tenth of\n"
     "the deadline, lag_max_ms the worst of them.\n"
+    "A percentile is number p (n - 1), rounded half to even, from 0, of the n sorted values, as in "
+    "sluice-sim.\n"
     "Exit: 0 measured, 1 could not, 2 usage.\n";
 
 static const char find_head[] =

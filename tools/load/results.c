@@ -2,6 +2,7 @@
 #include "tools/load/results.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -160,11 +161,17 @@ uint64_t results_refused(const uint64_t outcomes[OUTCOME_COUNT])
     return sum;
 }
 
+uint64_t results_rank(uint64_t n, unsigned int percent)
+{
+    /* The default rounding of IEEE 754 is half to even. */
+    return (uint64_t)nearbyint(percent / 100. * (double)(n - 1));
+}
+
 bool results_percentile(const struct latencies *latencies, unsigned int percent, uint64_t *ns)
 {
     if (latencies->n == 0)
         return false;
-    *ns = latencies->list[(latencies->n * percent + 99) / 100 - 1].ns;
+    *ns = latencies->list[results_rank(latencies->n, percent)].ns;
     return true;
 }
 

@@ -108,8 +108,10 @@ void results_finish(struct results *results);
 
 bool outcome_is_refusal(enum outcome outcome);
 uint64_t results_refused(const uint64_t outcomes[OUTCOME_COUNT]);
-/* Nearest rank: the smallest value that `percent` of all do not exceed; *ns untouched and false
- * when there is none. */
+/* Which of `n` sorted values, from 0, is the percentile: number round_half_even(p (n - 1)), as in
+ * the simulator. `n` is not 0. */
+uint64_t results_rank(uint64_t n, unsigned int percent);
+/* *ns untouched and false when there is none. */
 bool results_percentile(const struct latencies *latencies, unsigned int percent, uint64_t *ns);
 /* Attempts per second from the first to the last sent; 0 below two. */
 double results_sent_per_s(const struct results *results);

@@ -9,8 +9,8 @@ enum finding search_judge(const struct results *results, unsigned int percentile
         return FINDING_GENERATOR;
     if (results_refused(results->outcomes) * 100 > results->offered)
         return FINDING_REFUSED;
-    /* The nearest rank is one of the useful ones: they are the smallest. */
-    return n && useful >= (n * percentile + 99) / 100 ? FINDING_HOLDS : FINDING_LATE;
+    /* The percentile is one of the useful ones: they are the smallest. */
+    return n && results_rank(n, percentile) < useful ? FINDING_HOLDS : FINDING_LATE;
 }
 
 uint64_t search_next(const struct search *search)

@@ -2,8 +2,7 @@
 /*
  * The highest rate at which a service keeps its promise. A trial offers one rate for a while, and
  * holds when all of this is true of it:
- *   - at least `percentile` percent of what was neither refused nor not sent is useful, so that
- * this percentile of effective latency meets the deadline, and there is some,
+ *   - this percentile of effective latency is that of useful work: it meets the deadline,
  *   - at most 1 % of what was offered was refused,
  *   - the generator did its part: all was sent, and not behind its schedule.
  * The rate is doubled from the lowest until a trial fails, and the bracket that leaves is halved
