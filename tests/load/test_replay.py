@@ -136,6 +136,18 @@ def test_arrivals_and_kinds_are_those_of_the_simulator(serve, write, seed):
     assert result["attempts"] == result["admitted"] == result["offered"]
 
 
+def test_options_send_what_a_scenario_of_their_rate_and_seed_does(serve, write):
+    path = write('{ rate = "90/s"; }')
+    server = serve()
+    played = play(server, path, "--seed", "5", "--set", "duration=3s", "--series")
+    done = load("--target", f"127.0.0.1:{server.port}", "--rate", "90/s", "--poisson", "--seed", "5",
+                "-d", "3s", "--deadline", "10s", "-j", "--series")
+    assert done.returncode == 0, done.stderr
+    of_seconds = [[second["offered"] for second in result["series"]]
+                  for result in (played, json.loads(done.stdout))]
+    assert of_seconds[0] == of_seconds[1] == [83, 74, 94]
+
+
 def test_set_replaces_values_of_the_file(serve, write):
     path = write('{ rate = "10/s"; spacing = "even"; }')
     assert play(serve(), path)["offered"] == 10

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "tools/load/random.h"
 #include "tools/load/schedule.h"
+#include "tools/scenario/draw.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -101,19 +101,33 @@ static void too_many_are_refused(void **state)
     assert_int_equal(schedule_make(&request, &schedule), -E2BIG);
 }
 
-/* The reference values of splitmix64 for the seed 1234567, and where they lie in (0, 1]. */
-static void random_numbers_are_those_of_splitmix64(void **state)
+/* The same rate per minute, too; the first gap is what Python's random.seed(7) and
+ * expovariate(340) give. */
+static void poisson_is_that_of_a_scenario(void **state)
 {
-    static const uint64_t expected[] = {
-        UINT64_C(6457827717110365317), UINT64_C(3203168211198807973), UINT64_C(9817491932198370423),
-        UINT64_C(4593380528125082431), UINT64_C(16408922859458223821)};
-    uint64_t random = 1234567;
+    const struct scenario_arrivals arrivals = {
+        .shape = ARRIVE_STEADY, .rate_per_s = 340, .poisson = true, .stop_s = 30};
+    struct schedule_request request = {.count = 340 * 60,
+                                       .period_ns = 60 * NS_PER_S,
+                                       .duration_ns = 30 * NS_PER_S,
+                                       .poisson = true,
+                                       .seed = 7,
+                                       .n_kinds = 1};
+    struct random_state draws;
+    struct schedule schedule;
+    double at_s = 0;
 
     (void)state;
-    for (unsigned int i = 0; i < 5; i++)
-        assert_int_equal(random_next(&random), expected[i]);
-    random = 1234567;
-    assert_int_equal((uint64_t)(random_positive(&random) * 0x1p53), (expected[0] >> 11) + 1);
+    assert_int_equal(schedule_make(&request, &schedule), 0);
+    random_seed(&draws, 7);
+    assert_int_equal(schedule.arrivals[0].at_ns, 1150926);
+    for (uint64_t n = 0; n <= schedule.n; n++) {
+        at_s = draw_next_arrival_s(&draws, &arrivals, at_s, n);
+        if (n < schedule.n)
+            assert_int_equal(schedule.arrivals[n].at_ns, (uint64_t)(at_s * 1e9 + 0.5));
+    }
+    assert_true(at_s > 1e9); /* none: it ends where the scenario does */
+    schedule_free(&schedule);
 }
 
 int main(void)
@@ -124,7 +138,7 @@ int main(void)
         cmocka_unit_test(poisson_has_its_mean_and_follows_its_seed),
         cmocka_unit_test(sources_and_kinds_take_turns),
         cmocka_unit_test(too_many_are_refused),
-        cmocka_unit_test(random_numbers_are_those_of_splitmix64),
+        cmocka_unit_test(poisson_is_that_of_a_scenario),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/load/random.h"
 #include "tools/load/work.h"
 
 #define REPLY_CHUNK_BYTES 65536u
@@ -60,8 +59,7 @@ static uint32_t connections_allowed(uint32_t wanted)
 int client_init(struct client *client, const struct load_options *options, struct results *results,
                 struct event_base *base)
 {
-    *client = (struct client){
-        .options = options, .results = results, .base = base, .random = options->schedule.seed};
+    *client = (struct client){.options = options, .results = results, .base = base};
     /* Not the numbers that a schedule of this seed is made of. */
     random_seed(&client->draws, options->schedule.seed + 1);
     for (uint32_t i = 0; i < options->n_kinds; i++)
@@ -297,12 +295,19 @@ static bool own_shortage(int error)
     return error == EADDRNOTAVAIL || error == EAGAIN || error == ENOBUFS || error == ENOMEM;
 }
 
+static uint64_t draw_id(struct random_state *draws)
+{
+    uint64_t high = (uint64_t)(random_uniform(draws) * 0x1p32);
+
+    return high << 32 | (uint64_t)(random_uniform(draws) * 0x1p32);
+}
+
 static void begin(struct attempt *attempt, struct client *client, struct work *work, int fd)
 {
     *attempt = (struct attempt){.client = client,
                                 .work = work,
                                 .text = &client->texts[work->arrival.kind],
-                                .id = random_next(&client->random),
+                                .id = draw_id(&client->draws),
                                 .fd = fd};
     event_assign(&attempt->event, client->base, fd, EV_WRITE, on_ready, attempt);
 }

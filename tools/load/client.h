@@ -38,8 +38,7 @@ struct client {
     TAILQ_HEAD(attempt_list, attempt) free, idle; /* idle: with an open connection */
     uint64_t n_works;                             /* under way, those between two attempts too */
     uint32_t n_producers;                         /* that may start work */
-    uint64_t random;                              /* what ids of attempts are drawn from */
-    struct random_state draws;                    /* and what waits are */
+    struct random_state draws;                    /* of ids of attempts, waits, and so on */
     int not_sent_errno; /* why the last attempt that could not be made was not */
     struct request_text texts[LOAD_KINDS_MAX];
 };

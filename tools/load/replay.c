@@ -7,7 +7,6 @@
 
 #include "tools/scenario/draw.h"
 
-#define NS_PER_S   1e9
 #define ROOM_FIRST 1024u
 
 /* The next of some arrivals. */
@@ -75,12 +74,10 @@ static struct arrival arrive(struct replay *replay, uint32_t i)
     const struct scenario_arrivals *arrivals = &options->scenario->arrivals[i];
     const struct source_range *range = &options->ranges[i];
     struct pending *pending = &replay->pending[i];
-    uint64_t last_ns = options->schedule.duration_ns - 1, n = pending->n++;
+    uint64_t n = pending->n++;
     double at_s = pending->at_s;
-    struct arrival arrival = {.at_ns = (uint64_t)(at_s * NS_PER_S + 0.5)};
+    struct arrival arrival = {.at_ns = schedule_ns(at_s, options->schedule.duration_ns)};
 
-    if (arrival.at_ns > last_ns)
-        arrival.at_ns = last_ns;
     arrival.source = range->n ? range->first + (uint32_t)(n % range->n) : UINT32_MAX;
     /* In the simulator's order: the next arrival, then this one's kind. */
     draw_next(replay, i, at_s);

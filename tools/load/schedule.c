@@ -5,7 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tools/load/random.h"
+#include "tools/scenario/draw.h"
+
+#define NS_PER_S 1e9
+
+uint64_t schedule_ns(double at_s, uint64_t duration_ns)
+{
+    uint64_t at_ns = (uint64_t)(at_s * NS_PER_S + 0.5);
+
+    return at_ns < duration_ns ? at_ns : duration_ns - 1;
+}
 
 static uint64_t fill_even(const struct schedule_request *request, struct arrival *arrivals,
                           uint64_t max)
@@ -24,18 +33,21 @@ static uint64_t fill_even(const struct schedule_request *request, struct arrival
     return n;
 }
 
+/* As a scenario of this rate does it, to the nanosecond; see replay.c. */
 static uint64_t fill_poisson(const struct schedule_request *request, struct arrival *arrivals,
                              uint64_t max)
 {
-    double mean_ns = (double)request->period_ns / (double)request->count;
-    uint64_t state = request->seed, n = 0;
-    double at = 0;
+    double rate_per_s = (double)request->count / ((double)request->period_ns / NS_PER_S);
+    double at_s = 0;
+    struct random_state draws;
+    uint64_t n = 0;
 
+    random_seed(&draws, request->seed);
     for (; n < max; n++) {
-        at -= log(random_positive(&state)) * mean_ns;
-        if (at >= (double)request->duration_ns)
+        at_s += random_exponential(&draws, rate_per_s);
+        if (at_s >= (double)request->duration_ns / NS_PER_S)
             break;
-        arrivals[n].at_ns = (uint64_t)at;
+        arrivals[n].at_ns = schedule_ns(at_s, request->duration_ns);
     }
     return n;
 }

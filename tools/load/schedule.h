@@ -16,7 +16,7 @@ struct schedule_request {
     uint64_t count;     /* requests ... */
     uint64_t period_ns; /* ... per this time */
     uint64_t duration_ns;
-    bool poisson; /* else evenly spaced */
+    bool poisson; /* spaced as a scenario of this rate and seed, else evenly */
     uint64_t seed;
     uint32_t n_sources, n_kinds; /* that take turns; no source: the system chooses */
 };
@@ -36,5 +36,8 @@ struct schedule {
 /* 0, -E2BIG (more than SCHEDULE_REQUESTS_MAX), -ENOMEM. */
 int schedule_make(const struct schedule_request *request, struct schedule *out);
 void schedule_free(struct schedule *schedule);
+
+/* The nanosecond for `at_s`, which is below the duration, and stays below it when rounded. */
+uint64_t schedule_ns(double at_s, uint64_t duration_ns);
 
 #endif
