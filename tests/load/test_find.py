@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sluice-load find, against services whose highest rate is known."""
 
+import http.server
 import json
-import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -41,8 +42,8 @@ def test_the_rate_found_is_what_the_service_can_do(service):
     assert found["found"] == max(holds)
     assert min(trial["rate"] for trial in trials if trial["rate"] not in holds) > max(holds)
     assert all(trial["offered"] == trial["rate"] for trial in trials)
-    # Between two trials at least ten requests were answered alone.
-    assert service.came - sum(trial["offered"] for trial in trials) >= 10 * (len(trials) - 1)
+    # Before each trial at least ten requests were answered alone.
+    assert service.came - sum(trial["offered"] for trial in trials) >= 10 * len(trials)
 
 
 def test_the_highest_rate_asked_for_may_hold(service):
@@ -53,11 +54,62 @@ def test_the_highest_rate_asked_for_may_hold(service):
     assert lines[3:] == ["600/min, the highest that was asked for"]
 
 
-def test_even_the_lowest_rate_may_fail():
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    assert find(port, code=1).splitlines()[1:] == [
+class Moody(http.server.ThreadingHTTPServer):
+    """Answers its n-th request with status(n)."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, status):
+        self.status, self.came, self.lock = status, 0, threading.Lock()
+        super().__init__(("127.0.0.1", 0), MoodyHandler)
+        self.port = self.server_address[1]
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05},
+                         daemon=True).start()
+
+
+class MoodyHandler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with self.server.lock:
+            number = self.server.came
+            self.server.came += 1
+        self.send_response(self.server.status(number))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(name="moody")
+def fixture_moody():
+    servers = []
+
+    def start(status):
+        servers.append(Moody(status))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_what_was_before_the_first_trial_is_waited_for(moody):
+    """Three are refused, then ten in a row are not: so many more make the trial."""
+    server = moody(lambda number: 503 if number < 3 else 200)
+    lines = find(server.port, "--min", "10/s", "--max", "10/s").splitlines()
+    assert lines[1].split()[:6] == ["10", "10", "10", "0", "0", "0"]
+    assert lines[2:] == ["10/s, the highest that was asked for"]
+    assert server.came == 3 + 10 + 10
+
+
+def test_even_the_lowest_rate_may_fail(moody):
+    def tired(number):
+        return 200 if number < 10 else 503
+
+    assert find(moody(tired).port, code=1).splitlines()[1:] == [
         f"{10:10} {10:10} {0:10} {0:10} {0:10} {10:10} {0:10} {'-':>10}  refused",
         "not even 10/s: refused"]
-    found = json.loads(find(port, "-j", code=1))
+    found = json.loads(find(moody(tired).port, "-j", code=1))
     assert (found["found"], found["limit"], found["unit"]) == (None, "refused", "s")

@@ -263,7 +263,8 @@ def test_what_cannot_be_written_is_told(server, options):
     (["--min", "2/s", "--max", "1/s"], "--min"), (["--min", "1/min"], "--min"),
     (["--percentile", "0"], "--percentile"), (["--percentile", "101"], "--percentile"),
     (["--precision", "2"], "--precision"), (["--precision", "51%"], "--precision"),
-    (["--rate", "1/s"], "--rate"), (["--closed", "1"], "--closed")])
+    (["--rate", "1/s"], "--rate"), (["--closed", "1"], "--closed"),
+    (["--scenario", "lab.conf"], "--scenario")])
 def test_what_find_cannot_use_is_told(options, said):
     done = subprocess.run([SLUICE_LOAD, "find", "--target", "127.0.0.1:9", *options],
                           capture_output=True, text=True, timeout=60, check=False)

@@ -86,10 +86,13 @@ static int wait_until_alone(const struct load_options *options)
         results_free(&results);
         if (in_a_row == PROBES_IN_A_ROW)
             return 0;
-        if (in_a_row == 0)
-            nanosleep(&pause, NULL);
+        if (in_a_row)
+            continue;
+        if (i == 0)
+            fprintf(stderr, "sluice-load: waits until requests alone are useful\n");
+        nanosleep(&pause, NULL);
     }
-    fprintf(stderr, "sluice-load: the service does not recover: requests alone are not useful\n");
+    fprintf(stderr, "sluice-load: after two minutes requests alone are still not useful\n");
     return 1;
 }
 
@@ -189,6 +192,10 @@ int find_run(const struct load_options *options)
     uint64_t rate = search_next(&search);
     int status;
 
+    /* What was offered before may still be felt. */
+    status = wait_until_alone(options);
+    if (status)
+        return status;
     print_head(options);
     do {
         status = run_trial(options, &search, rate, &limit);

@@ -53,8 +53,9 @@ static const char find_head[] =
     "Searches the highest rate at which that percentile of effective "
     "latency meets the deadline, and\n"
     "at most 1 % is refused: doubles the rate until a trial fails, "
-    "then halves what is between. After\n"
-    "each trial it waits until ten requests in a row, each alone, are useful again.\n\n";
+    "then halves what is between. Before\n"
+    "each trial it waits until ten requests in a row, each alone, are useful, for two minutes at "
+    "most.\n\n";
 
 static const char find_tail[] = "\nEach trial is late (the percentile), refused (over 1 %), "
                                 "generator (the tool fell behind), or it\n"
