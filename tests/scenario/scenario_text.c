@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/scenario/scenario_text.h"
@@ -35,7 +36,7 @@ int scenario_text_teardown(void **state)
     return chdir("/") || rmdir(directory) ? -1 : 0;
 }
 
-void scenario_text_file(const char *name, const char *text)
+void scenario_text_bytes(const char *name, const char *bytes, size_t length)
 {
     FILE *file = fopen(name, "w");
     int i = 0;
@@ -45,8 +46,13 @@ void scenario_text_file(const char *name, const char *text)
     assert_true(i < FILES_MAX);
     files[i] = name;
     assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
     assert_int_equal(fclose(file), 0);
+}
+
+void scenario_text_file(const char *name, const char *text)
+{
+    scenario_text_bytes(name, text, strlen(text));
 }
 
 static int load(const char *text, const char *const *sets, struct scenario **scenario)

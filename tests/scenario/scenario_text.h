@@ -11,6 +11,7 @@ int scenario_text_teardown(void **state);
 
 /* A file beside the scenario, until the end. */
 void scenario_text_file(const char *name, const char *text);
+void scenario_text_bytes(const char *name, const char *bytes, size_t length);
 
 /* Asserts that the scenario is read with exactly these lines said of it; the caller frees it.
  * `sets` ends with NULL. */

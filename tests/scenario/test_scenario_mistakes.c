@@ -120,30 +120,33 @@ static void of_arrivals(void **state)
     check(mistakes, N(mistakes));
 }
 
+#define TRACE(text) text, sizeof(text) - 1
+#define OF_TRACE    "arrivals[0].trace: line "
+#define LINES       " (SECONDS [COUNT], ascending)"
+
 static void of_traces(void **state)
 {
     static const struct {
-        const char *trace, *report;
+        const char *trace;
+        size_t length;
+        const char *report;
     } mistakes[] = {
-        {"", "arrivals[0].trace: the file holds no times"},
-        {"1\n.9\n", "arrivals[0].trace: line 2 of the file comes before the one in front of it "
-                    "(SECONDS [COUNT], ascending)"},
-        {"1\nx\n", "arrivals[0].trace: line 2 of the file is no time in seconds (SECONDS [COUNT], "
-                   "ascending)"},
-        {"1 0\n",
-         "arrivals[0].trace: line 1 of the file has a count out of range (SECONDS [COUNT], "
-         "ascending)"},
-        {"1 2 3\n", "arrivals[0].trace: line 1 of the file has something behind its time and count "
-                    "(SECONDS [COUNT], ascending)"},
-        {"-1\n", "arrivals[0].trace: line 1 of the file is no time in seconds (SECONDS [COUNT], "
-                 "ascending)"},
-        {"1 4000001\n", "arrivals[0].trace: line 1 of the file has a count out of range (SECONDS "
-                        "[COUNT], ascending)"},
-        {"1 4000000\n2\n",
-         "arrivals[0].trace: line 2 of the file is one of too many (SECONDS [COUNT], "
-         "ascending)"},
-        {"1e400\n", "arrivals[0].trace: line 1 of the file is no time in seconds (SECONDS [COUNT], "
-                    "ascending)"},
+        {TRACE(""), "arrivals[0].trace: \"trace.txt\" holds no times"},
+        {TRACE("1\n.9\n"), OF_TRACE "2 of \"trace.txt\" comes before the one in front of it" LINES},
+        {TRACE("1\nx\n"), OF_TRACE "2 of \"trace.txt\" is no time in seconds" LINES},
+        {TRACE("1 0\n"), OF_TRACE "1 of \"trace.txt\" has a count out of range" LINES},
+        {TRACE("1 2 3\n"),
+         OF_TRACE "1 of \"trace.txt\" has something behind its time and count" LINES},
+        {TRACE("-1\n"), OF_TRACE "1 of \"trace.txt\" is no time in seconds" LINES},
+        {TRACE("1 4000001\n"), OF_TRACE "1 of \"trace.txt\" has a count out of range" LINES},
+        {TRACE("1 4000000\n2\n"), OF_TRACE "2 of \"trace.txt\" is one of too many" LINES},
+        {TRACE("1e400\n"), OF_TRACE "1 of \"trace.txt\" is no time in seconds" LINES},
+        {TRACE("1\n0x10\n"), OF_TRACE "2 of \"trace.txt\" is no time in seconds" LINES},
+        {TRACE("0X1p3\n"), OF_TRACE "1 of \"trace.txt\" is no time in seconds" LINES},
+        {TRACE("1 0x2\n"),
+         OF_TRACE "1 of \"trace.txt\" has something behind its time and count" LINES},
+        {TRACE("1\n2\0x\n3\n"), OF_TRACE "2 of \"trace.txt\" holds a NUL" LINES},
+        {TRACE("1\n\0"), OF_TRACE "2 of \"trace.txt\" holds a NUL" LINES},
     };
 
     (void)state;
@@ -151,9 +154,23 @@ static void of_traces(void **state)
         const struct mistake mistake = {WITH_ARRIVALS("trace = \"trace.txt\";"),
                                         mistakes[i].report};
 
-        scenario_text_file("trace.txt", mistakes[i].trace);
+        scenario_text_bytes("trace.txt", mistakes[i].trace, mistakes[i].length);
         check(&mistake, 1);
     }
+}
+
+/* Both can be opened; the second fails in its first page, at address 0. */
+static void of_traces_that_cannot_be_read(void **state)
+{
+    static const struct mistake mistakes[] = {
+        {WITH_ARRIVALS("trace = \".\";"),
+         "arrivals[0].trace: line 1 of \".\" cannot be read: Is a directory"},
+        {WITH_ARRIVALS("trace = \"/proc/self/mem\";"),
+         "arrivals[0].trace: line 1 of \"/proc/self/mem\" cannot be read: Input/output error"},
+    };
+
+    (void)state;
+    check(mistakes, N(mistakes));
 }
 
 static void of_requests(void **state)
@@ -293,6 +310,7 @@ int main(void)
         cmocka_unit_test(of_the_whole),
         cmocka_unit_test(of_arrivals),
         cmocka_unit_test(of_traces),
+        cmocka_unit_test(of_traces_that_cannot_be_read),
         cmocka_unit_test(of_requests),
         cmocka_unit_test(of_stages_and_the_rest),
         cmocka_unit_test(of_gates),

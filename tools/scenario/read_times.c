@@ -59,7 +59,8 @@ static const char *parse_line(const char *line, double *time_s, uint64_t *count)
 {
     char *end;
 
-    if (!strchr("0123456789.", *line))
+    /* strtod() would take hexadecimal. */
+    if (!strchr("0123456789.", *line) || (line[0] == '0' && (line[1] | ' ') == 'x'))
         return "is no time in seconds";
     errno = 0;
     *time_s = strtod(line, &end);
@@ -96,31 +97,43 @@ static const char *take_line(struct times *times, const char *line, double start
     return append(times, time_s, count) ? NULL : "does not fit into memory";
 }
 
-static void take_lines(struct reader *r, const config_setting_t *setting, FILE *file,
+static void keep_times(struct reader *r, const struct times *times,
                        struct scenario_arrivals *arrivals)
+{
+    double *kept = times->n ? reader_alloc(r, times->n, sizeof(*kept)) : NULL;
+
+    if (!kept)
+        return;
+    memcpy(kept, times->s, times->n * sizeof(*kept));
+    arrivals->n_trace = times->n;
+    arrivals->trace_s = kept;
+}
+
+/* `name`: of the file, quoted. */
+static void take_lines(struct reader *r, const config_setting_t *setting, FILE *file,
+                       const char *name, struct scenario_arrivals *arrivals)
 {
     const char *wrong = NULL;
     struct times times = {0};
     uint64_t number = 0;
     char *line = NULL;
-    double *kept;
     size_t size = 0;
+    ssize_t length;
 
-    while (!wrong && getline(&line, &size, file) >= 0) {
-        wrong = take_line(&times, line, arrivals->start_s);
+    while (!wrong && (length = getline(&line, &size, file)) >= 0) {
+        wrong = memchr(line, '\0', (size_t)length) ? "holds a NUL"
+                                                   : take_line(&times, line, arrivals->start_s);
         number++;
     }
     if (wrong)
-        refuse(r, setting, "SECONDS [COUNT], ascending", "line %" PRIu64 " of the file %s", number,
+        refuse(r, setting, "SECONDS [COUNT], ascending", "line %" PRIu64 " of %s %s", number, name,
                wrong);
+    else if (!feof(file))
+        refuse(r, setting, "", "line %" PRIu64 " of %s cannot be read: %s", number + 1, name,
+               strerror(errno));
     else if (!times.n)
-        refuse(r, setting, "", "the file holds no times");
-    kept = reader_alloc(r, times.n, sizeof(*kept));
-    if (kept && times.n) {
-        memcpy(kept, times.s, times.n * sizeof(*kept));
-        arrivals->n_trace = times.n;
-        arrivals->trace_s = kept;
-    }
+        refuse(r, setting, "", "%s holds no times", name);
+    keep_times(r, &times, arrivals);
     free(line);
     free(times.s);
 }
@@ -136,12 +149,12 @@ void read_trace(struct reader *r, const config_setting_t *setting,
     path = name ? beside_scenario(r, name) : NULL;
     if (!path)
         return;
+    limits_quote(path, quoted);
     file = fopen(path, "re");
     if (!file) {
-        refuse(r, setting, "", "%s cannot be read: %s", limits_quote(path, quoted),
-               strerror(errno));
+        refuse(r, setting, "", "%s cannot be read: %s", quoted, strerror(errno));
         return;
     }
-    take_lines(r, setting, file, arrivals);
+    take_lines(r, setting, file, quoted, arrivals);
     fclose(file);
 }
