@@ -230,6 +230,18 @@ def test_json(family):
     assert single["variant"] is None and single["summary"]["drain_s"] is None and "series" not in single
 
 
+@pytest.mark.parametrize("seed", [2**53 + 1, 2**64 - 1, 2**64, "x"])
+def test_a_seed_that_no_number_of_json_holds(seed):
+    assert (run(DOOR, "-j", "--seed", seed, code=2)
+            == f"sluice-sim: --seed: {seed} is no number from 0 to 9007199254740992\n")
+    assert "(0..9007199254740992)" in run(DOOR, "-j", "--set", f"seed={seed}", code=3)
+
+
+def test_the_largest_seed():
+    assert json.loads(run(DOOR, "-j", "--seed", 2**53))["seed"] == 2**53
+    assert json.loads(run(DOOR, "-j", "--set", f"seed={2**53}"))["seed"] == 2**53
+
+
 def test_tables(family):
     single, many = run(DOOR), run(family)
     assert single.startswith("A door before four servers.\n")

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ const char options_help[] =
     "What is played:\n"
     "  --set KEY=VALUE     in place of a value that stands in the file; as often as you like\n"
     "  --sweep KEY=A,B,C   a run for each value, in place of the scenario's own sweep\n"
-    "  --seed N            of the random numbers\n"
+    "  --seed N            of the random numbers, 0 to 2^53\n"
     "  --jobs N            runs at once (as many as there are CPUs)\n"
     "  -h, --help, --version\n\n"
     "Exit: 0 done, 1 a run or the picture failed, 2 usage, 3 the scenario is wrong.\n";
@@ -86,6 +87,12 @@ static bool read_jobs(struct sim_options *options, const char *text)
     return true;
 }
 
+/* JSON tells as much exactly, and so does a scenario. */
+static bool read_seed(struct sim_options *options, const char *text)
+{
+    return options->seed_given = number_parse(text, OPTIONS_SEED_MAX, &options->seed);
+}
+
 static bool read_one(struct sim_options *options, int option, char *value)
 {
     switch (option) {
@@ -108,7 +115,7 @@ static bool read_one(struct sim_options *options, int option, char *value)
     case OPT_SWEEP:
         return read_sweep(options, value);
     case OPT_SEED:
-        return options->seed_given = number_parse(value, UINT64_MAX, &options->seed);
+        return read_seed(options, value);
     case OPT_JOBS:
         return read_jobs(options, value);
     default:
@@ -140,7 +147,10 @@ int options_parse(struct sim_options *options, int argc, char **argv)
             return 1;
         }
         if (!read_one(options, option, optarg)) {
-            if (option != '?')
+            if (option == OPT_SEED)
+                fprintf(stderr, "sluice-sim: --seed: %s is no number from 0 to %" PRIu64 "\n",
+                        optarg, (uint64_t)OPTIONS_SEED_MAX);
+            else if (option != '?')
                 fprintf(stderr, "sluice-sim: %s is no value for this option; see --help\n", optarg);
             return -EINVAL;
         }

@@ -10,6 +10,7 @@
 
 #define OPTIONS_SETS_MAX 64u
 #define OPTIONS_JOBS_MAX 256u
+#define OPTIONS_SEED_MAX 9007199254740992u /* 2^53, as in a file */
 
 enum sim_format { SIM_TABLE, SIM_CSV, SIM_JSON };
 
