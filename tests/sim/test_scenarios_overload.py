@@ -52,6 +52,10 @@ def test_window_and_queue_serve_all_that_can_be_served(systems):
         assert rate(run, SPIKE_S + 10, END_S) == CAPACITY, spike
         assert rate(run, SPIKE_S, END_S) == pytest.approx(CAPACITY, abs=.1)
         assert run["summary"]["p99_s"] <= .125
+        refused = {reason: run["summary"]["refused_" + reason]
+                   for reason in ("capacity", "retries", "shed", "deadline", "breaker")}
+        assert refused["capacity"] + refused["retries"] == run["summary"]["refusals"] > 4000
+        assert refused["shed"] == refused["deadline"] == refused["breaker"] == 0
 
 
 def test_b_is_flat(systems):
