@@ -125,6 +125,52 @@ static void values_are_told_as_they_stand(void **state)
     scenario_free(s);
 }
 
+static void assert_keys(const struct scenario *s, const char *key, const char *other,
+                        enum scenario_keys expected)
+{
+    assert_int_equal(scenario_compare_keys(s, key, other), expected);
+    assert_int_equal(scenario_compare_keys(s, other, key), expected);
+}
+
+static void keys_are_compared_by_what_they_lead_to(void **state)
+{
+    struct scenario *s = with(NULL);
+
+    (void)state;
+    assert_keys(s, "arrivals.a.b.rate", "arrivals.0.rate=5/s", KEYS_SAME);
+    assert_keys(s, "stages.web=1", "stages.0", KEYS_SAME);
+    assert_keys(s, "arrivals.c.rate", "arrivals.0.rate", KEYS_APART);
+    assert_keys(s, "arrivals.0.rate", "arrivals.0.name", KEYS_APART);
+    assert_keys(s, "seed", "gate", KEYS_APART);
+    assert_keys(s, "gate=none", "gate.services.web.window=5", KEYS_NESTED);
+    assert_keys(s, "gate.services.0", "gate.services.web.window", KEYS_NESTED);
+    /* What is not there may have been before it was set. */
+    assert_keys(s, "seed.a", "seed", KEYS_NESTED);
+    assert_keys(s, "seed.a=1", "seed.a=2", KEYS_SAME);
+    assert_keys(s, "seed.a", "seed.b", KEYS_APART);
+    assert_keys(s, "seed.a", "end.a", KEYS_APART);
+    scenario_free(s);
+}
+
+static void keys_within_the_file_of_a_gate(void **state)
+{
+    struct scenario *s;
+
+    (void)state;
+    scenario_text_file("gate.conf",
+                       "gates = ({ name = \"g\"; outside = [\"a\"]; inside = [\"b\"]; });\n"
+                       "tenants = ({ name = \"default\"; }); services = ({ name = \"web\";\n"
+                       "addresses = [\"10.9.0.10\"]; protocol = \"tcp\"; ports = [\"80\"];\n"
+                       "window = 64; });\n");
+    s = scenario_text_accepted(SCENARIO("gate = \"gate.conf\";"), NULL, "");
+    assert_keys(s, "gate.services.web.window", "gate.services.0.window", KEYS_SAME);
+    assert_keys(s, "gate.services.web.window", "gate.services.0.ports", KEYS_APART);
+    assert_keys(s, "gate.services.web.window", "gate.services", KEYS_NESTED);
+    assert_keys(s, "gate.services.web.window", "gate", KEYS_NESTED);
+    assert_keys(s, "gate.services.web.window", "stages", KEYS_APART);
+    scenario_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +180,8 @@ int main(void)
         cmocka_unit_test(quotes_and_backslashes_stay_text),
         cmocka_unit_test(mistakes_in_what_is_set),
         cmocka_unit_test(values_are_told_as_they_stand),
+        cmocka_unit_test(keys_are_compared_by_what_they_lead_to),
+        cmocka_unit_test(keys_within_the_file_of_a_gate),
     };
 
     return cmocka_run_group_tests(tests, scenario_text_setup, scenario_text_teardown);

@@ -198,6 +198,48 @@ def test_variants_with_each_value(family):
     assert table[1]["useful"] == rows(run(DOOR, "--csv", "--seed", 5, "--set", "stages.web.servers=8"))[0]["useful"]
 
 
+def test_a_variant_sets_nothing_back_by_another_name(family):
+    """stages.web.servers=1 of the variant, stages.0.servers of the command line."""
+    table = rows(run(family, "--csv", "--set", "stages.0.servers=8"))
+    assert [table[3]["useful"]] == [row["useful"] for row in rows(run(
+        DOOR, "--csv", "--set", "stages.0.servers=8", "--set", "arrivals.0.rate=100/s"))]
+    shut = rows(run(family, "--csv", "--sweep", "stages.0.servers=1,8"))[2:]
+    assert [int(row["useful"]) for row in shut] == [
+        int(rows(run(DOOR, "--csv", "--set", f"stages.0.servers={n}"))[0]["useful"]) for n in (1, 8)]
+    assert shut[0]["useful"] != shut[1]["useful"]
+
+
+@pytest.mark.parametrize("arguments, other", [
+    (["--set", 'stages=( { name = "web"; servers = 8; } )'], 'stages=( { name = "web"; servers = 8; } )'),
+    (["--sweep", 'stages.0={ name = "web"; servers = 8; }'], "stages.0")])
+def test_a_variant_sets_no_part_of_what_the_command_line_sets(family, arguments, other):
+    assert run(family, *arguments, code=3) == (
+        f"sluice-sim: {family}: variant shut: stages.web.servers=1 does not go with {other}: "
+        "one is within the other\n")
+
+
+def test_a_variant_replaces_nothing_that_the_command_line_sets_within(tmp_path):
+    family = tmp_path / "family.conf"
+    family.write_text(DOOR.read_text() + """
+variants = ( { name = "slow"; set = ["stages.0={ name = \\"web\\"; servers = 1; }"]; } );
+sweep = { key = "stages.web.servers"; values = [1, 2]; };
+""")
+    error = (f'sluice-sim: {family}: variant slow: stages.0={{ name = "web"; servers = 1; }} does not go with '
+             "stages.web.servers%s: one is within the other\n")
+    assert run(family, code=3) == error % ""
+    assert run(family, "--sweep", "seed=1,2", "--set", "stages.web.servers=3", code=3) == error % "=3"
+
+
+def test_a_variant_without_a_gate_has_none(family):
+    window = "gate.services.web.window"
+    free, shut = rows(run(family, "--csv", "--set", f"{window}=1", "--sweep", "arrivals.0.rate=100/s"))
+    assert int(free["refused_capacity"]) == 0 < int(shut["refused_capacity"])
+    assert int(free["admitted"]) == int(free["attempts"])
+    family.write_text(DOOR.read_text() + f'variants = ( {{ name = "small"; set = ["{window}=1"]; }} );')
+    assert run(family, "--set", "gate=none", code=3) == (
+        f"sluice-sim: {family}: variant small: {window}=1 does not go with gate=none: one is within the other\n")
+
+
 def test_columns_of_the_scenario(family):
     family.write_text(family.read_text() + 'columns = ["arch=variant", "rate=sweep", "n=offered", "eff_p95_s", '
                       '"small=useful.small", "places=stages.web.servers", "window=gate.services.0.window"];\n'

@@ -85,20 +85,20 @@ static const struct scan_node *find_child(const struct scan *scan, const struct 
     return NULL;
 }
 
-/* As far as there is a way; *key is what is left of it. */
-static const struct scan_node *follow(const struct scan *scan, const char **key)
+const struct scan_node *key_follow(const struct scan *scan, const char *key, const char **rest)
 {
     const struct scan_node *node = &scan->nodes[0], *child;
 
-    while (**key && (child = find_child(scan, node, key)))
+    while (*key && (child = find_child(scan, node, &key)))
         node = child;
+    *rest = key;
     return node;
 }
 
 const struct scan_node *key_find(const struct scan *scan, const char *key)
 {
-    const char *rest = key;
-    const struct scan_node *node = follow(scan, &rest);
+    const char *rest;
+    const struct scan_node *node = key_follow(scan, key, &rest);
 
     return *rest || node == scan->nodes ? NULL : node;
 }
@@ -126,11 +126,11 @@ const struct scan_node *key_require(const struct scan *scan, const char *key,
 {
     const struct scan_node *node = key_find(scan, key), *near;
     char list[256], path[SCAN_PATH_MAX], quoted[LIMITS_QUOTED_MAX];
-    const char *rest = key;
+    const char *rest;
 
     if (node)
         return node;
-    near = follow(scan, &rest);
+    near = key_follow(scan, key, &rest);
     list_children(scan, near, list, sizeof(list));
     if (!at)
         at = near;

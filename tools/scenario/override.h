@@ -11,8 +11,12 @@
  */
 const struct scan_node *key_find(const struct scan *scan, const char *key);
 
-/* The same, but it is a mistake that there is none: reported with what there is instead, as one of
- * `at` or, NULL, of what the key leads to. */
+/* As far as there is a way to it: the last value on it, nodes[0] being the whole, and in *rest what
+ * is left of the key. */
+const struct scan_node *key_follow(const struct scan *scan, const char *key, const char **rest);
+
+/* The same as key_find(), but it is a mistake that there is none: reported with what there is
+ * instead, as one of `at` or, NULL, of what the key leads to. */
 const struct scan_node *key_require(const struct scan *scan, const char *key,
                                     const struct scan_node *at, struct report *report);
 

@@ -205,6 +205,12 @@ void scenario_free(struct scenario *scenario);
  * there is no such key, or it is no number or string. */
 bool scenario_value(const struct scenario *scenario, const char *key, char *text, size_t size);
 
+/* Do two keys name the same value, by whatever names and places, or is one of them within what the
+ * other names? `key` and `other` end at a '=' or NUL. */
+enum scenario_keys { KEYS_APART, KEYS_SAME, KEYS_NESTED };
+enum scenario_keys scenario_compare_keys(const struct scenario *scenario, const char *key,
+                                         const char *other);
+
 /* Rate of `arrivals` at t_s (not of traces and closed loops). */
 double arrivals_rate(const struct scenario_arrivals *arrivals, double t_s);
 /* The end of the last burst of the scenario, 0 if it has none. */

@@ -36,22 +36,16 @@ struct crew {
     int error;
 };
 
-static bool same_key(const char *set, const char *other)
-{
-    size_t n = strcspn(other, "=");
-
-    return strncmp(set, other, n) == 0 && set[n] == '=';
-}
-
 /* The command line has the last word over a variant. */
-static bool overruled(const struct sim_options *options, const struct run_label *label,
-                      const char *set)
+static bool overruled(const struct sweep *sweep, const char *sweep_key, const char *set)
 {
+    const struct sim_options *options = sweep->options;
+
     for (uint32_t i = 0; i < options->n_sets; i++) {
-        if (same_key(set, options->sets[i]))
+        if (scenario_compare_keys(sweep->base, set, options->sets[i]) == KEYS_SAME)
             return true;
     }
-    return label->sweep_key && same_key(set, label->sweep_key);
+    return sweep_key && scenario_compare_keys(sweep->base, set, sweep_key) == KEYS_SAME;
 }
 
 static const struct scenario_variant *variant_of(const struct sweep *sweep, uint32_t index)
@@ -81,7 +75,7 @@ static struct scenario *read_run(const struct sweep *sweep, uint32_t index, int 
     if (swept)
         sets[n++] = swept;
     for (uint32_t i = 0; i < n_variant; i++) {
-        if (!overruled(options, label, variant->sets[i]))
+        if (!overruled(sweep, label->sweep_key, variant->sets[i]))
             sets[n++] = variant->sets[i];
     }
     *error = scenario_read(sweep->base->path, sets, n, stderr, &scenario);
@@ -270,6 +264,40 @@ static void label_runs(struct sweep *sweep)
     }
 }
 
+/* Which of them has the last word over what? A variant without a gate has none, whatever is set
+ * within it. */
+static bool goes_with(const struct sweep *sweep, const struct scenario_variant *variant,
+                      const char *set, const char *other)
+{
+    if (!strcmp(set, "gate=none") && strcspn(other, "=") != strlen("gate"))
+        return true;
+    if (scenario_compare_keys(sweep->base, set, other) != KEYS_NESTED)
+        return true;
+    fprintf(stderr, "sluice-sim: %s: variant %s: %s does not go with %s: one is within the other\n",
+            sweep->base->path, variant->name, set, other);
+    return false;
+}
+
+static bool variants_go_with_the_rest(const struct sweep *sweep)
+{
+    const struct sim_options *options = sweep->options;
+    const struct scenario *base = sweep->base;
+    const char *swept = options->sweep_key ? options->sweep_key : base->sweep_key;
+    bool well = true;
+
+    for (uint32_t i = 0; i < base->n_variants; i++) {
+        const struct scenario_variant *variant = &base->variants[i];
+
+        for (uint32_t j = 0; j < variant->n_sets; j++) {
+            for (uint32_t k = 0; k < options->n_sets; k++)
+                well &= goes_with(sweep, variant, variant->sets[j], options->sets[k]);
+            if (swept)
+                well &= goes_with(sweep, variant, variant->sets[j], swept);
+        }
+    }
+    return well;
+}
+
 int sweep_run(struct sweep *sweep)
 {
     const struct sim_options *options = sweep->options;
@@ -277,6 +305,8 @@ int sweep_run(struct sweep *sweep)
     struct crew crew = {.sweep = sweep};
     struct progress progress;
 
+    if (!variants_go_with_the_rest(sweep))
+        return -EINVAL;
     sweep->n_results =
         (sweep->base->n_variants ? sweep->base->n_variants : 1) * (n_values ? n_values : 1);
     sweep->results = calloc(sweep->n_results, sizeof(*sweep->results));
