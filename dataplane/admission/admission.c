@@ -2,6 +2,7 @@
 /*
  * Memory, and what others may look at.
  */
+#include "dataplane/admission/demand.h"
 #include "dataplane/admission/state.h"
 
 #define CACHE_LINE    64u
@@ -108,12 +109,16 @@ bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_
     return answer;
 }
 
-uint32_t admission_retry_after_s(const struct admission *adm, uint32_t service)
+uint32_t admission_retry_after_s(const struct admission *adm, const struct attempt *refused,
+                                 enum reason reason, uint64_t now_ns)
 {
-    uint32_t s =
-        __atomic_load_n(&adm->shared->services[service].advice.retry_after_s, __ATOMIC_RELAXED);
+    const struct service_shared *service = &adm->shared->services[refused->service];
+    uint32_t s;
 
-    return s ? s : 1;
+    if (reason_kind(reason) == REASON_KIND_QUOTA)
+        return demand_retry_quota_s(quotas_wait_ns(adm, refused, reason, now_ns));
+    s = __atomic_load_n(&service->advice.retry_after_s, __ATOMIC_RELAXED);
+    return s ? s : DEMAND_RETRY_MIN_S;
 }
 
 /* -- for listings -- */

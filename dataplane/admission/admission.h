@@ -265,8 +265,12 @@ void admission_disconnect(struct admission *adm, const struct slot *slot);
  * way; false for form `drop`. */
 bool admission_may_answer(struct admission *adm, uint32_t service, uint64_t now_ns);
 
-/* Seconds after which one that was refused for want of capacity may come again: 1 or more. */
-uint32_t admission_retry_after_s(const struct admission *adm, uint32_t service);
+/* Seconds after which the client of an attempt that was just refused may come again, 1 or more: for
+ * want of capacity when the service's backlog will be gone; over a quota when that has earned what
+ * was missing, as far as it can be told. Of the attempt tenant, service and ip_bytes matter. Owner
+ * thread. Divides: for refusals that tell. */
+uint32_t admission_retry_after_s(const struct admission *adm, const struct attempt *refused,
+                                 enum reason reason, uint64_t now_ns);
 
 /* Returns leased tokens that were not used for LEASE_IDLE_NS, looking at no more than
  * ADMISSION_TIDY_MAX tenants and services. Owner thread, about once per loop. */

@@ -187,6 +187,26 @@ static inline uint32_t pool_take(struct pool *pool, const struct bucket_rate *ra
     return got;
 }
 
+/* The level as a bucket. It is read before the time it belongs to: in between a refill may only
+ * make it look smaller. */
+static inline struct bucket pool_bucket(const struct pool *pool)
+{
+    int64_t level = __atomic_load_n(&pool->level, __ATOMIC_ACQUIRE);
+
+    return (struct bucket){.level = level > 0 ? (uint64_t)level : 0,
+                           .last_ns = __atomic_load_n(&pool->last_ns, __ATOMIC_ACQUIRE)};
+}
+
+/* Nanoseconds until the level has `n` tokens; UINT64_MAX if never. Leases are left out: what comes
+ * back unspent makes it less. For Retry-After, not for packets. */
+static inline uint64_t pool_wait_ns(const struct pool *pool, const struct bucket_rate *rate,
+                                    uint32_t n, uint64_t now_ns)
+{
+    const struct bucket bucket = pool_bucket(pool);
+
+    return bucket_wait_ns(&bucket, rate, n, now_ns);
+}
+
 static inline void pool_give(struct pool *pool, const struct bucket_rate *rate, uint32_t n)
 {
     __atomic_fetch_add(&pool->level, (int64_t)(n * rate->cost), __ATOMIC_ACQ_REL);

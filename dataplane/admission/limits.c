@@ -364,9 +364,7 @@ uint64_t admission_attempt_tokens(const struct admission_shared *shared,
     struct bucket_rate rate = rate_of_events(&tenant->attempts);
     const struct pool *pool =
         &shared->tenants[tenant->id].attempts[period_index(&tenant->attempts)];
-    int64_t level = __atomic_load_n(&pool->level, __ATOMIC_RELAXED);
-    struct bucket bucket = {.level = level > 0 ? (uint64_t)level : 0,
-                            .last_ns = __atomic_load_n(&pool->last_ns, __ATOMIC_RELAXED)};
+    const struct bucket bucket = pool_bucket(pool);
     uint64_t tokens = bucket_tokens(&bucket, &rate, now_ns);
     uint64_t leased = (uint64_t)__atomic_load_n(&pool->outstanding, __ATOMIC_RELAXED);
     uint64_t most = rate.cost ? rate.cap / rate.cost : 0;

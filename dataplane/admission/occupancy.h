@@ -149,6 +149,17 @@ static inline bool occupancy_allows(const struct occupancy *o, uint32_t rate, ui
     return occupancy_level(o, rate, now_ns) > 0;
 }
 
+/* Nanoseconds until new work may start; UINT64_MAX if never. For Retry-After, not for attempts. */
+static inline uint64_t occupancy_wait_ns(const struct occupancy *o, uint32_t rate, uint64_t now_ns)
+{
+    int64_t level;
+
+    if (rate == 0)
+        return UINT64_MAX;
+    level = occupancy_level(o, rate, now_ns);
+    return level > 0 ? 0 : (uint64_t)-level / rate + 1;
+}
+
 /* Work has ended that held a slot for `held_ns`. Once per slot. */
 static inline void occupancy_debit(struct occupancy *o, uint32_t rate, uint64_t held_ns,
                                    uint64_t now_ns)

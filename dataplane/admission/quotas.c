@@ -55,6 +55,26 @@ void quotas_give_back(struct admission *adm, uint32_t tenant, uint32_t ip_bytes)
     lease_untake(&t->bits, t->bits_pool, ip_bytes);
 }
 
+uint64_t quotas_wait_ns(const struct admission *adm, const struct attempt *refused,
+                        enum reason reason, uint64_t now_ns)
+{
+    const struct tenant_state *t = &adm->tenants[refused->tenant];
+
+    switch (reason) {
+    case REASON_RATE:
+        return pool_wait_ns(t->attempts_pool, &t->attempts.rate, 1, now_ns);
+    case REASON_PACKETS:
+        return pool_wait_ns(t->packets_pool, &t->packets.rate, 1, now_ns);
+    case REASON_BITS:
+        return pool_wait_ns(t->bits_pool, &t->bits.rate, refused->ip_bytes, now_ns);
+    case REASON_ERLANGS:
+        return occupancy_wait_ns(&adm->shared->tenants[refused->tenant].occupancy, t->milli_erlangs,
+                                 now_ns);
+    default: /* a share, or the retry budget: when others end or begin work, which no clock tells */
+        return 0;
+    }
+}
+
 void admission_bill(struct admission *adm, uint32_t tenant, uint64_t now_ns)
 {
     struct tenant_state *t = &adm->tenants[tenant];

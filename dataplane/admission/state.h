@@ -211,5 +211,8 @@ void waiting_reclaim(struct admission *dead, uint32_t service);
 /* quotas.c: of an attempt; all or none. */
 enum reason quotas_take(struct admission *adm, const struct attempt *attempt, uint64_t now_ns);
 void quotas_give_back(struct admission *adm, uint32_t tenant, uint32_t ip_bytes);
+/* Until the quota that refused has what was missing; UINT64_MAX: never. */
+uint64_t quotas_wait_ns(const struct admission *adm, const struct attempt *refused,
+                        enum reason reason, uint64_t now_ns);
 
 #endif

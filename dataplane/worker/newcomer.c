@@ -57,13 +57,14 @@ void step_refuse(struct burst *b, unsigned i, uint32_t service, enum reason reas
 static uint32_t write_http(struct burst *b, unsigned i)
 {
     struct rte_mbuf *m = b->mbufs[i];
+    enum reason reason = (enum reason)b->causes[i];
     enum refusal_status status =
-        reason_kind((enum reason)b->causes[i]) == REASON_KIND_QUOTA ? REFUSAL_429 : REFUSAL_503;
+        reason_kind(reason) == REASON_KIND_QUOTA ? REFUSAL_429 : REFUSAL_503;
 
     return refusal_write_http(
         rte_pktmbuf_mtod(m, uint8_t *), (uint32_t)m->data_len + rte_pktmbuf_tailroom(m),
         &b->packets[i], status,
-        admission_retry_after_s(b->worker->admission, b->attempts[i].service));
+        admission_retry_after_s(b->worker->admission, &b->attempts[i], reason, b->now_ns));
 }
 
 /* The refused packet itself becomes its answer: nothing to allocate, nothing that can run out. */

@@ -68,7 +68,8 @@ static void end_connection(struct burst *b, unsigned i, enum reason reason, bool
         return;
     }
     reset_inside(b, i);
-    b->attempts[i].service = flow->service;
+    b->attempts[i] = (struct attempt){
+        .tenant = flow->tenant, .service = flow->service, .ip_bytes = b->packets[i].ip_bytes};
     work_close(b->worker, flow);
     b->answers[i] = http ? ANSWER_HTTP : ANSWER_RST;
     step_decide(b, i, ACTION_ANSWER, (uint8_t)reason);

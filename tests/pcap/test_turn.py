@@ -122,19 +122,28 @@ def test_who_waited_in_vain_is_answered_alike(gate):
     assert result.refusals("acme") == {"capacity": 1}
 
 
-def test_a_quota_is_told_apart(gate):
+@pytest.mark.parametrize("quota, reason, retry_after_s", [
+    ({"attempts": "4/min", "attempts_burst": 0}, "rate", 13),  # 15 s from the SYN on
+    ({"attempts": "1/day", "attempts_burst": 0}, "rate", 60),
+    # Before it came a SYN, an ACK and a request of 40, 40 and 79 bytes, and in 2.7 s 5.4 more are
+    # earned: 15.4 are there of the 79 that it needs, at two bytes a second.
+    ({"bits": "16bit/s", "bits_burst": "169B"}, "bits", 32),
+])
+def test_a_quota_is_told_apart(gate, quota, reason, retry_after_s):
+    """Also when it will have what is missing."""
     trace = Trace()
     flow, = together(1, Dialogue)
     flow.open_at(trace, 1)
-    for at in (1.1, 1.2):
+    for at in (1.1, 3.7):
         trace.outside(at, flow.asks(GET))
         trace.inside(at + 0.01, flow.answers())
-    result = gate([acme(quota={"attempts": "1/day", "attempts_burst": 0})],
-                  [web("http")]).play(trace)
+    result = gate([acme(quota=quota)], [web("http")]).play(trace)
 
     answer, = result.answers
-    assert bytes(Ether(answer)[TCP].payload).startswith(b"HTTP/1.1 429 Too Many Requests\r\n")
-    assert result.refusals("acme") == {"rate": 1}
+    assert bytes(Ether(answer)[TCP].payload) == (
+        b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: %d\r\n"
+        b"Content-Length: 0\r\nConnection: close\r\n\r\n" % retry_after_s)
+    assert result.refusals("acme") == {reason: 1}
 
 
 def in_parts(flow):

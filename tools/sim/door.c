@@ -229,11 +229,16 @@ static bool is_told(struct engine *e, const struct try *t)
 }
 
 /* Only an answer to a request has words: a SYN's is an RST. 0: nothing. */
-static uint32_t says_when_s(const struct engine *e, const struct try *t)
+static uint32_t says_when_s(const struct engine *e, uint32_t number, enum reason reason)
 {
+    const struct try *t = try_at(e, number);
+    struct attempt attempt;
+
     if (!(t->flags & TRY_CONNECTED) || service_of(e, t)->turn != TURN_HTTP)
         return 0;
-    return admission_retry_after_s(e->gate->workers[t->worker], t->slot.service);
+    attempt = attempt_of(e, number, ATTEMPT_FIRST);
+    return admission_retry_after_s(e->gate->workers[t->worker], &attempt, reason,
+                                   gate_ns(e->now_s));
 }
 
 /* Its client waits for an answer until it gives up. A connection that is open stays so as long. */
@@ -258,7 +263,7 @@ static void refuse(struct engine *e, uint32_t number, enum reason reason)
         keep_silent(e, number);
         return;
     }
-    reply.retry_after_s = says_when_s(e, t);
+    reply.retry_after_s = says_when_s(e, number, reason);
     door_leave(e, number, OUTCOME_FINISHED, false); /* its connection, if it has one */
     work_drop(e, number);
     client_answer(e, piece, &reply);
