@@ -2,6 +2,7 @@
 """Start, stop, kill and restart of the daemon under traffic, and what it leaves behind."""
 
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -12,7 +13,7 @@ import time
 import pytest
 
 import wire
-from lab import until
+from lab import Lab, config, until
 
 STREAM_PORT = 8090
 CHUNK = bytes(range(256)) * 16
@@ -133,6 +134,16 @@ def variant(lab, name, old, new):
     path = lab.folder / name
     path.write_text(text.replace(old, new))
     return path
+
+
+def test_a_file_that_cannot_be_filled_in_is_refused_at_once(tmp_path):
+    lab = Lab(f"test{os.getpid()}-none", tmp_path)
+    for place in "@SOCKET@", "@OUTSIDE@", "@INSIDE@":
+        path = tmp_path / "bare.conf"
+        path.write_text(config().replace(place, "/x") + f"# {place}\n")
+        done = lab.script("up", "--config", str(path), check=False)
+        assert done.returncode == 1 and f"{path}: no {place} in it" in done.stderr
+        assert not lab.state.exists()
 
 
 def test_each_way_not_to_start_has_its_exit_code(make_lab):
