@@ -81,13 +81,30 @@ def test_any_two_of_capacity_service_and_slots():
     v = values("--slots", "4", "--service", "20ms")
     assert (v["capacity_per_s"], v["window"]) == (170, 4)
     for half in ".5", "0.5", "50%":
-        assert values("--slots", "4", "--service", "20ms", "--utilisation", half)["window"] == 2
+        assert values("--slots", "4", "--service", "20ms", "--utilisation", half)["capacity_per_s"] == 100
     assert values("--capacity", "170/s", "--service", "23.5ms")["slots"] == 4
     assert values("--capacity", "170/s", "--service", "23.6ms")["slots"] == 5
     # To three digits they may differ.
     v = values("--capacity", "170/s", "--service", "23.55ms", "--slots", "4")
     assert (v["capacity_per_s"], v["service_ms"], v["slots"]) == (170, 23.55, 4)
     assert v["window"] == 5
+
+
+def test_a_window_has_all_the_slots_that_were_stated():
+    """By Little seven would do: 170 x .04 = 6.8. The eighth slot would be idle for ever."""
+    p = plan("--service", "40ms", "--slots", "8", "--rate", "150/s")
+    v = p["values"]
+    assert (v["capacity_per_s"], v["window"]) == (170, 8)
+    assert p["formulas"]["window"] == ("max(slots, capacity x service) = max(8, 170 x 0.04), "
+                                       "rounded up (Little)")
+    assert "window = 8; " in p["service"]
+    assert p["formulas"]["window_refused"] == ("without a queue: B(rate x held, window) = "
+                                               "B(6, 8) (Erlang)")
+    assert p["formulas"]["refused"] == "at the rate, with the queue: M/M/8/24"
+    p = plan("--service", "40ms", "--slots", "8", "--rtt", "10ms")
+    assert p["values"]["window"] == 11  # 170 x .06 = 10.2
+    assert p["formulas"]["window"].startswith("max(slots, capacity x (service + 2 round trips)) = "
+                                              "max(8, 170 x (0.04 + 2 x 0.01)), ")
 
 
 def test_a_window_counts_round_trips_of_connections():
@@ -178,7 +195,8 @@ def test_the_table_shows_every_formula_with_its_numbers():
     rows = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines[1:lines.index("")]}
     assert rows["places"] == ["16", "min(capacity x age, headroom x recovery) = "
                               "min(170 x 0.1, 40 x 1) = 17 -> 16: the 17th would wait 100 ms and more"]
-    assert rows["window"] == ["4", "capacity x service = 170 x 0.0235294, rounded up (Little)"]
+    assert rows["window"] == ["4", "max(slots, capacity x service) = max(4, 170 x 0.0235294), "
+                              "rounded up (Little)"]
     assert rows["burst_drain_s"] == ["0.4", "queue / headroom = 16 / 40"]
     assert rows["retry_after_s"] == ["2", "(places + refused that still want it) / max(headroom, "
                                      "capacity / 10) = (16 + 30) / max(40, 17), rounded up"]

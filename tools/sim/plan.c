@@ -120,17 +120,20 @@ static bool size_window(struct plan *plan)
     bool connection = in->unit == UNIT_CONNECTION;
 
     plan->held_s = in->service_s + (connection ? SIZING_CONNECTION_TRIPS * in->rtt_s : 0);
-    plan->window = sizing_whole(sizing_window(in->capacity_per_s, plan->held_s));
+    /* Fewer than the service's own slots would leave one of them idle. */
+    plan->window = fmax(in->slots, sizing_whole(sizing_window(in->capacity_per_s, plan->held_s)));
     if (plan->window > POLICY_WINDOW_MAX)
         return impossible(plan, "a window of %.0f is needed, at most %d are possible", plan->window,
                           POLICY_WINDOW_MAX);
     if (connection && in->rtt_s)
         row(plan, "window", plan->window,
-            "capacity x (service + %d round trips) = %.6g x (%.6g + %d x %g), rounded up (Little)",
-            SIZING_CONNECTION_TRIPS, in->capacity_per_s, in->service_s, SIZING_CONNECTION_TRIPS,
-            in->rtt_s);
+            "max(slots, capacity x (service + %d round trips)) = max(%g, %.6g x (%.6g + %d x %g)), "
+            "rounded up (Little)",
+            SIZING_CONNECTION_TRIPS, in->slots, in->capacity_per_s, in->service_s,
+            SIZING_CONNECTION_TRIPS, in->rtt_s);
     else
-        row(plan, "window", plan->window, "capacity x service = %.6g x %.6g, rounded up (Little)",
+        row(plan, "window", plan->window,
+            "max(slots, capacity x service) = max(%g, %.6g x %.6g), rounded up (Little)", in->slots,
             in->capacity_per_s, in->service_s);
     return true;
 }
