@@ -83,15 +83,15 @@ static void mistakes_in_what_is_set(void **state)
     (void)state;
     scenario_text_refused(SCENARIO(""), SETS("stages.web.server=1"),
                           "s.conf:1: stages[0]: there is no \"server\" to be set by "
-                          "stages.web.server (name, servers)\n");
+                          "stages.web.server, only what the file has can be set (name, servers)\n");
     scenario_text_refused(SCENARIO(""), SETS("stages.db.servers=1", "seed", "=1"),
                           "s.conf:1: stages: there is no \"db.servers\" to be set by "
-                          "stages.db.servers (web)\n"
+                          "stages.db.servers, only what the file has can be set (web)\n"
                           "s.conf:1: \"seed\" is no setting (KEY=VALUE)\n"
                           "s.conf:1: \"=1\" is no setting (KEY=VALUE)\n");
     scenario_text_refused(SCENARIO("seed = 1;"), SETS("seed.x=1"),
-                          "s.conf:2: seed: there is no \"x\" to be set by seed.x (it has no "
-                          "parts)\n");
+                          "s.conf:2: seed: there is no \"x\" to be set by seed.x, only what the "
+                          "file has can be set (it has no parts)\n");
     scenario_text_refused(SCENARIO("seed = 1;"), SETS("seed=1\n2"),
                           "s.conf:2: seed: what is set is no line of text (0..4096 bytes, no "
                           "control characters)\n");
@@ -99,9 +99,10 @@ static void mistakes_in_what_is_set(void **state)
                           "s.conf:2: seed: \"ten\" is a string, no integer "
                           "(0..9007199254740992)\n");
     /* Where there is no gate nothing can be set within it. */
-    scenario_text_refused(SCENARIO("gate = \"none\";"), SETS("gate.services.0.window=1"),
-                          "s.conf:2: gate: there is no \"services.0.window\" to be set by "
-                          "gate.services.0.window (it has no parts)\n");
+    scenario_text_refused(
+        SCENARIO("gate = \"none\";"), SETS("gate.services.0.window=1"),
+        "s.conf:2: gate: there is no \"services.0.window\" to be set by "
+        "gate.services.0.window, only what the file has can be set (it has no parts)\n");
     /* The text's own mistakes come first. */
     scenario_text_refused("duration = ", SETS("duration=1s"),
                           "s.conf:1: duration: syntax error: a value expected, not end of file\n");

@@ -43,12 +43,13 @@ static void of_the_whole(void **state)
          "interval: the interval is too short for the duration (1000000 intervals at most)"},
         {SCENARIO("columns = [\"=x\"];"), "columns[0]: is no column (NAME or NAME=SOURCE)"},
         {SCENARIO("sweep = { key = \"stages.db\"; values = [1]; };"),
-         "sweep.key: there is no \"db\" to be set by stages.db (web)"},
+         "sweep.key: there is no \"db\" to be set by stages.db, only what the file has can be set "
+         "(web)"},
         {SCENARIO("sweep = { values = []; };"),
          "sweep.values: is empty (1..256 elements)\ns.conf:2: sweep.key: is missing"},
         {SCENARIO("variants = ({ name = \"A\"; set = [\"x=1\"]; });"),
-         "variants[0].set[0]: there is no \"x\" to be set by x (duration, arrivals, requests, "
-         "stages, variants)"},
+         "variants[0].set[0]: there is no \"x\" to be set by x, only what the file has can be "
+         "set (duration, arrivals, requests, stages, variants)"},
         {SCENARIO("variants = ({ name = \"A\"; set = [\"duration\"]; });"),
          "variants[0].set[0]: \"duration\" is no setting (KEY=VALUE)"},
     };

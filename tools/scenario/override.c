@@ -134,7 +134,8 @@ const struct scan_node *key_require(const struct scan *scan, const char *key,
     list_children(scan, near, list, sizeof(list));
     if (!at)
         at = near;
-    report_error(report, at->line, scan_path(scan, at, path), "there is no %s to be set by %s (%s)",
+    report_error(report, at->line, scan_path(scan, at, path),
+                 "there is no %s to be set by %s, only what the file has can be set (%s)",
                  limits_quote(rest, quoted), key, *list ? list : "it has no parts");
     return NULL;
 }
