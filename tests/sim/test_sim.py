@@ -333,6 +333,12 @@ def test_names_are_no_commands_of_gnuplot(tmp_path):
     assert "it?s ?touch x?" in texts(tmp_path / "it's \".svg")
 
 
+@pytest.mark.parametrize("name", ["run.png", "run", "run.svg.gz", ".svg"])
+def test_a_picture_is_called_what_it_is(name):
+    error = run(DOOR, "--plot", name, code=2)
+    assert error == f"sluice-sim: --plot: a picture is SVG, and its name ends with .svg, not {name}\n"
+
+
 def test_no_gnuplot_no_picture(tmp_path):
     done = subprocess.run([SLUICE_SIM, "run", DOOR, "--csv", "--plot", tmp_path / "run.svg"], check=False,
                           capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)})

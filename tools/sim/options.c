@@ -123,6 +123,13 @@ static bool read_one(struct sim_options *options, int option, char *value)
     }
 }
 
+static bool is_svg(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
+}
+
 static int check(const struct sim_options *options, const char *superfluous)
 {
     if (!options->scenario)
@@ -131,6 +138,10 @@ static int check(const struct sim_options *options, const char *superfluous)
         fprintf(stderr, "sluice-sim: %s: one scenario at a time; see --help\n", superfluous);
     else if (options->series && options->format == SIM_TABLE)
         fputs("sluice-sim: --series needs --csv or --json\n", stderr);
+    else if (options->plot && !is_svg(options->plot))
+        fprintf(stderr,
+                "sluice-sim: --plot: a picture is SVG, and its name ends with .svg, not %s\n",
+                options->plot);
     else
         return 0;
     return -EINVAL;
