@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "control/config/config.h"
 #include "tests/scenario/real.h"
 #include "tools/sim/result.h"
 
@@ -18,8 +19,13 @@ static void a_result_survives_its_pipe(void **state)
     static struct scenario_column columns[] = {
         {"arch", "variant"}, {"burst", "sweep"}, {"n", "offered"}, {"p95", "eff_p95_s"}};
     static struct scenario_kind kinds[] = {{.name = "plain"}, {.name = "ocr"}};
-    static const struct scenario scenario = {
-        .duration_s = 100, .n_kinds = 2, .kinds = kinds, .n_columns = 4, .columns = columns};
+    static struct settings gate;
+    static const struct scenario scenario = {.duration_s = 100,
+                                             .n_kinds = 2,
+                                             .kinds = kinds,
+                                             .n_columns = 4,
+                                             .columns = columns,
+                                             .gate = &gate};
     const struct run_label label = {.variant = "A", .sweep_key = "k", .value = "1.50"};
     struct result made, read_back = {.label = label};
     struct record record;
@@ -43,6 +49,7 @@ static void a_result_survives_its_pipe(void **state)
     close(ends[1]);
     assert_int_equal(result_read(&read_back, bytes, (size_t)n - 1), -EBADMSG);
     assert_int_equal(result_read(&read_back, bytes, (size_t)n), 0);
+    assert_true(read_back.has_gate);
     assert_int_equal(read_back.n_rows, 100);
     assert_same(read_back.rows[99].t_s, 99);
     assert_int_equal(read_back.summary.counts.offered, 100);

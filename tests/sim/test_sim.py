@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree
@@ -309,6 +310,35 @@ def test_picture_of_a_run(tmp_path):
                  "work and tries, 1/s", "queue, pieces", "age, ms", "effective latency, ms", "shed, %"):
         assert text in shown, text
     assert "refused: rate" not in shown
+    assert "A door before four servers." in shown and "door.conf" in shown and "What the tests" not in shown
+
+
+@needs_gnuplot
+def test_picture_of_a_run_without_a_gate(tmp_path):
+    run(DOOR, "--set", "gate=none", "--plot", tmp_path / "run.svg")
+    shown = texts(tmp_path / "run.svg")
+    assert "in queues of stages" in shown and "p99" in shown
+    assert "waiting in the gate" not in shown and "shed (right)" not in shown and "shed, %" not in shown
+
+
+def test_levels_stand_at_the_end_of_their_interval(tmp_path):
+    """A gnuplot that prints what it was told. Rates stand in the middle: two of its columns are times."""
+    gnuplot = tmp_path / "gnuplot"
+    gnuplot.write_text("#!/bin/sh\nexec cat\n")
+    gnuplot.chmod(0o755)
+    run(DOOR, "--plot", tmp_path / "run.svg", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    script = (tmp_path / "run.svg").read_text()
+    data = script.split("$rows << END\n")[1].split("\nEND")[0].splitlines()
+    series = rows(run(DOOR, "--csv", "--series"))
+    assert [line.split()[:3] for line in data[:2]] == [["0.5", "1", series[0]["offered"]],
+                                                       ["1.5", "2", series[1]["offered"]]]
+    drawn = dict(re.findall(r"\$rows using (\d:\d+) .*? title '([^']+)'", script.replace(",", "\n")))
+    x = {title: using[0] for using, title in drawn.items()}
+    ends = {"waiting in the gate", "in queues of stages", "age of the oldest (right)", "shed (right)"}
+    assert len(x) >= 10 and {title for title in x if x[title] == "2"} == ends
+    assert {title for title in x if x[title] == "1"} == set(x) - ends
+    queues = next(using for using, title in drawn.items() if title == "in queues of stages")
+    assert [line.split()[int(queues[2:]) - 1] for line in data[:9]] == [row["queue"] for row in series[:9]]
 
 
 @needs_gnuplot
@@ -330,7 +360,7 @@ def test_names_are_no_commands_of_gnuplot(tmp_path):
     done = subprocess.run([SLUICE_SIM, "run", odd, "--plot", tmp_path / "it's \".svg"], check=True, cwd=tmp_path,
                           capture_output=True, text=True)
     assert done.stderr == "" and sorted(p.name for p in tmp_path.iterdir()) == sorted([odd.name, "it's \".svg"])
-    assert "it?s ?touch x?" in texts(tmp_path / "it's \".svg")
+    assert "it's ?touch x?" in texts(tmp_path / "it's \".svg")
 
 
 @pytest.mark.parametrize("name", ["run.png", "run", "run.svg.gz", ".svg"])

@@ -15,20 +15,28 @@ extern char **environ;
 void plot_text(FILE *script, const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  " .,:;/+-=*()[]_%";
+                                  " .,:;/+-=*()[]_%!";
 
-    for (; *text; text++)
-        fputc(strchr(allowed, *text) ? *text : '?', script);
+    for (; *text && *text != '\n'; text++) {
+        if (*text == '\'')
+            fputs("''", script); /* one, between such quotes */
+        else
+            fputc(strchr(allowed, *text) ? *text : '?', script);
+    }
 }
 
-void plot_begin(FILE *script, const char *scenario, const char *of)
+void plot_begin(FILE *script, const struct sweep *sweep, const char *of)
 {
-    const char *slash = strrchr(scenario, '/');
+    const char *scenario = sweep->options->scenario, *slash = strrchr(scenario, '/');
 
     fputs("set terminal svg size 960,1000 dynamic enhanced font 'Sans,13' background 'white'\n"
           "set encoding utf8\n"
           "set multiplot layout 3,1 margins 0.09,0.7,0.06,0.94 spacing 0.09 title '",
           script);
+    if (*sweep->base->about) {
+        plot_text(script, sweep->base->about);
+        fputs("'.\"\\n\".'", script);
+    }
     plot_text(script, slash ? slash + 1 : scenario);
     if (of) {
         fputs(", ", script);

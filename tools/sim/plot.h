@@ -19,16 +19,17 @@ int plot(const struct sweep *sweep, const char *path);
 void plot_time(FILE *script, const struct sweep *sweep, const struct result *result);
 void plot_sweep(FILE *script, const struct sweep *sweep);
 
-/* A user's text between quotes: what gnuplot could take for anything else becomes "?". */
+/* The first line of a user's text, between single quotes: what gnuplot could take for anything else
+ * becomes "?". */
 void plot_text(FILE *script, const char *text);
 /* From 0 to whatever is there; `max` is the largest value (NAN: none), as an axis must not be
  * empty. */
 void plot_range(FILE *script, const char *axis, double max);
 /* The unit for times up to max_s, and how many of it a second is. */
 double plot_per_s(double max_s, const char **unit);
-/* What begins both: terminal, line styles 1 to PLOT_STYLES, three panels below the name
- * of the scenario and (NULL: nothing) of what it is a picture. */
+/* What begins both: terminal, line styles 1 to PLOT_STYLES, three panels below the title
+ * of the scenario, its name, and (NULL: nothing) of what it is a picture. */
 #define PLOT_STYLES 10u
-void plot_begin(FILE *script, const char *scenario, const char *of);
+void plot_begin(FILE *script, const struct sweep *sweep, const char *of);
 
 #endif

@@ -124,7 +124,7 @@ void plot_sweep(FILE *script, const struct sweep *sweep)
 
     per_s = plot_per_s(p99_s, &unit);
 
-    plot_begin(script, sweep->options->scenario, NULL);
+    plot_begin(script, sweep, NULL);
     print_rows(script, sweep, &scale, per_s);
     print_axis(script, sweep, &scale);
     fputs("set autoscale xfix\nset offsets graph 0.02, graph 0.02\nset ylabel 'goodput, 1/s'\n",

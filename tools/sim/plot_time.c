@@ -78,8 +78,9 @@ static void print_rows(FILE *script, const struct result *result, const struct u
         if (s <= usual_s / 2) /* the run ended in it: too short to show a rate */
             break;
         usual_s = s;
-        fprintf(script, "%.9g %.9g %.9g %.9g", row.t_s + s / 2, (double)row.counts.offered / s,
-                (double)row.counts.attempts / s, (double)row.counts.admitted / s);
+        fprintf(script, "%.9g %.9g %.9g %.9g %.9g", row.t_s + s / 2, row.t_s + s,
+                (double)row.counts.offered / s, (double)row.counts.attempts / s,
+                (double)row.counts.admitted / s);
         for (unsigned int end = 0; end < END_REFUSED; end++)
             fprintf(script, " %.9g", (double)row.counts.ends[end] / s);
         fprintf(script, " %" PRIu64 " %" PRIu64 " %.9g %.9g %.9g %.9g", row.waiting, row.queue,
@@ -92,9 +93,12 @@ static void print_rows(FILE *script, const struct result *result, const struct u
     fputs("END\n", script);
 }
 
-/* As print_rows() has them. */
+/* As print_rows() has them: what counts over an interval is drawn in its middle, what is as at its
+ * end there. */
 enum {
-    COLUMN_OFFERED = 2,
+    COLUMN_MIDDLE = 1,
+    COLUMN_END,
+    COLUMN_OFFERED,
     COLUMN_ATTEMPTS,
     COLUMN_ADMITTED,
     COLUMN_USEFUL,
@@ -112,6 +116,7 @@ enum {
 struct line {
     int column, style;
     bool right; /* its scale */
+    bool at_end;
     char title[48];
 };
 #define LINES_MAX (REFUSED_MAX + 8u)
@@ -119,25 +124,26 @@ struct line {
 static void print_lines(FILE *script, const struct line *lines, unsigned int n)
 {
     for (unsigned int i = 0; i < n; i++)
-        fprintf(script, "%s $rows using 1:%d axes x1y%d with lines linestyle %d title '%s%s'",
-                i ? "," : "plot", lines[i].column, lines[i].right ? 2 : 1, lines[i].style,
-                lines[i].title, lines[i].right ? " (right)" : "");
+        fprintf(script, "%s $rows using %d:%d axes x1y%d with lines linestyle %d title '%s%s'",
+                i ? "," : "plot", lines[i].at_end ? COLUMN_END : COLUMN_MIDDLE, lines[i].column,
+                lines[i].right ? 2 : 1, lines[i].style, lines[i].title,
+                lines[i].right ? " (right)" : "");
     fputc('\n', script);
 }
 
 static void plot_work(FILE *script, const struct record_counts *sum)
 {
     static const int refused_styles[] = {8, 9, 6, 10};
-    struct line lines[LINES_MAX] = {{COLUMN_OFFERED, 1, false, "offered"},
-                                    {COLUMN_ADMITTED, 2, false, "admitted"},
-                                    {COLUMN_USEFUL, 3, false, "useful"},
-                                    {COLUMN_LATE, 4, false, "late"}};
+    struct line lines[LINES_MAX] = {{COLUMN_OFFERED, 1, false, false, "offered"},
+                                    {COLUMN_ADMITTED, 2, false, false, "admitted"},
+                                    {COLUMN_USEFUL, 3, false, false, "useful"},
+                                    {COLUMN_LATE, 4, false, false, "late"}};
     unsigned int n = 4, n_refused = 0;
 
     if (sum->attempts != sum->offered)
-        lines[n++] = (struct line){COLUMN_ATTEMPTS, 7, false, "attempts"};
+        lines[n++] = (struct line){COLUMN_ATTEMPTS, 7, false, false, "attempts"};
     if (sum->ends[END_UNFINISHED])
-        lines[n++] = (struct line){COLUMN_UNFINISHED, 5, false, "unfinished"};
+        lines[n++] = (struct line){COLUMN_UNFINISHED, 5, false, false, "unfinished"};
     for (unsigned int i = 1; i < REFUSED_MAX; i++) {
         struct line *line = &lines[n];
 
@@ -157,42 +163,44 @@ static void plot_work(FILE *script, const struct record_counts *sum)
     print_lines(script, lines, n);
 }
 
-static void plot_queues(FILE *script, const struct record_row *summary, const char *unit)
+static void plot_queues(FILE *script, const struct result *result, const char *unit)
 {
-    static const struct line lines[] = {{COLUMN_WAITING, 2, false, "waiting in the gate"},
-                                        {COLUMN_QUEUE, 1, false, "in queues of stages"},
-                                        {COLUMN_AGE, 4, true, "age of the oldest"}};
+    static const struct line lines[] = {{COLUMN_QUEUE, 1, false, true, "in queues of stages"},
+                                        {COLUMN_AGE, 4, true, true, "age of the oldest"},
+                                        {COLUMN_WAITING, 2, false, true, "waiting in the gate"}};
+    const struct record_row *summary = &result->summary;
 
     fprintf(script,
             "set border 11\nset y2tics\nset ylabel 'queue, pieces'\nset y2label 'age, %s'\n", unit);
     plot_range(script, "y", (double)(summary->waiting + summary->queue));
     plot_range(script, "y2", summary->age_s);
-    print_lines(script, lines, sizeof(lines) / sizeof(lines[0]));
+    print_lines(script, lines, result->has_gate ? 3 : 2);
 }
 
-static void plot_latency(FILE *script, const struct record_row *summary, const char *unit)
+static void plot_latency(FILE *script, const struct result *result, const char *unit)
 {
-    static const struct line lines[] = {{COLUMN_EFF_P95, 2, false, "p95"},
-                                        {COLUMN_EFF_P99, 1, false, "p99"},
-                                        {COLUMN_SHED, 4, true, "shed"}};
+    static const struct line lines[] = {{COLUMN_EFF_P95, 2, false, false, "p95"},
+                                        {COLUMN_EFF_P99, 1, false, false, "p99"},
+                                        {COLUMN_SHED, 4, true, true, "shed"}};
 
-    fprintf(script,
-            "set y2range [0:100]\nset xlabel 'time, s'\n"
-            "set ylabel 'effective latency, %s'\nset y2label 'shed, %%'\n",
-            unit);
-    plot_range(script, "y", summary->eff_p99_s);
-    print_lines(script, lines, sizeof(lines) / sizeof(lines[0]));
+    fprintf(script, "set xlabel 'time, s'\nset ylabel 'effective latency, %s'\n", unit);
+    if (result->has_gate)
+        fputs("set y2range [0:100]\nset y2label 'shed, %'\n", script);
+    else
+        fputs("set border 3\nunset y2tics\nunset y2label\n", script);
+    plot_range(script, "y", result->summary.eff_p99_s);
+    print_lines(script, lines, result->has_gate ? 3 : 2);
 }
 
 void plot_time(FILE *script, const struct sweep *sweep, const struct result *result)
 {
     struct units units = units_of(result);
 
-    plot_begin(script, sweep->options->scenario, result->label.variant);
+    plot_begin(script, sweep, result->label.variant);
     print_rows(script, result, &units);
     fprintf(script, "set xrange [0:%.9g]\n", result_value(result, "end_s"));
     plot_work(script, &result->summary.counts);
-    plot_queues(script, &result->summary, units.age);
-    plot_latency(script, &result->summary, units.latency);
+    plot_queues(script, result, units.age);
+    plot_latency(script, result, units.latency);
     fputs("unset multiplot\n", script);
 }

@@ -11,6 +11,7 @@
 
 /* What comes first in the pipe; then metrics, cells and rows. */
 struct head {
+    bool has_gate;
     struct record_row summary;
     uint32_t n_metrics, n_cells, n_rows;
 };
@@ -114,7 +115,8 @@ int result_make(struct result *result, const struct scenario *scenario, struct r
 
     while (record_metrics[n_names - scenario->n_kinds * END_MAX])
         n_names++;
-    *result = (struct result){.label = *label, .summary = summarize(record)};
+    *result =
+        (struct result){.label = *label, .has_gate = scenario->gate, .summary = summarize(record)};
     if (allocate(result, n_names, scenario->n_columns, record->n_rows))
         return -ENOMEM;
     fill_metrics(result, scenario, record);
@@ -167,6 +169,7 @@ static int write_all(int fd, const void *bytes, size_t n_bytes)
 int result_write(const struct result *result, int fd)
 {
     struct head head = {.summary = result->summary,
+                        .has_gate = result->has_gate,
                         .n_metrics = result->n_metrics,
                         .n_cells = result->n_cells,
                         .n_rows = result->n_rows};
@@ -197,6 +200,7 @@ int result_read(struct result *result, const void *bytes, size_t n_bytes)
         return -EBADMSG;
     if (allocate(result, head.n_metrics, head.n_cells, head.n_rows))
         return -ENOMEM;
+    result->has_gate = head.has_gate;
     result->summary = head.summary;
     result->n_metrics = head.n_metrics;
     result->n_cells = head.n_cells;

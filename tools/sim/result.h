@@ -32,6 +32,7 @@ struct run_label {
 
 struct result {
     struct run_label label;
+    bool has_gate;
     struct record_row summary; /* counts of all; of levels the highest */
     uint32_t n_metrics, n_cells, n_rows;
     struct result_metric *metrics;
