@@ -103,6 +103,13 @@ def test_a_window_has_all_the_slots_that_were_stated():
     assert p["formulas"]["refused"] == "at the rate, with the queue: M/M/8/24"
     p = plan("--service", "40ms", "--slots", "8", "--rtt", "10ms")
     assert p["values"]["window"] == 11  # 170 x .06 = 10.2
+    # Nor may the eight at 170/s, 47 ms, exceed what is promised. 170 x .042 = 7.14.
+    tight = plan("--service", "40ms", "--slots", "8", "--deadline", "42ms", "--unit", "exchange")
+    assert tight["values"]["window"] == 7
+    assert tight["formulas"]["window"] == ("max(capacity x deadline rounded down, capacity x service) "
+                                           "= max(7, 170 x 0.04), rounded up (Little)")
+    assert values("--service", "40ms", "--slots", "8", "--deadline", "48ms", "--unit",
+                  "exchange")["window"] == 8
     assert p["formulas"]["window"].startswith("max(slots, capacity x (service + 2 round trips)) = "
                                               "max(8, 170 x (0.04 + 2 x 0.01)), ")
 
@@ -301,6 +308,7 @@ PLANS = [
     [*FOUR_SLOTS, "--rtt", "50ms", "--deadline", "10min", "--wait", "10s", "--recover", "24h"],
     ["--capacity", "1/s", "--service", "1500us", "--unit", "datagram", "--deadline", "100ms"],
     ["--capacity", "7/day", "--slots", "2", "--unit", "exchange"],
+    ["--capacity", "100/s", "--slots", "4", "--service", "20ms", "--unit", "exchange", "--deadline", "25ms"],
     ["--slots", "3", "--service", "7ms", "--unit", "datagram"],
     ["--slots", "3", "--service", "70s", "--rate", "1/min"],
     ["--slots", "3", "--service", "7ms", "--rate", "1000/s", "--critical", "9000/h"],
@@ -323,7 +331,7 @@ def test_the_configuration_says_what_was_planned():
     p = plan(*FOUR_SLOTS, "--deadline", "1s", "--critical", "9000/h")
     assert p["flows"] == 'flows = { tcp_idle = "1s"; };\n'
     assert p["service"] == (
-        '{ name = "planned"; addresses = ["192.0.2.1"]; protocol = "tcp"; ports = [80];\n'
+        '{ name = "planned"; addresses = ["192.0.2.1"]; protocol = "tcp"; ports = ["80"];\n'
         '  unit = "connection"; window = 4; capacity = "170/s"; deadline = "1s";\n'
         '  wait = { places = 16; age = "100ms"; order = "fifo"; };\n'
         '  shed = { ceiling = 0.98; reserve = "150/min"; }; }\n')

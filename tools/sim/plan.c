@@ -114,14 +114,30 @@ static void size_steady_state(struct plan *plan)
             in->rate_per_s * in->service_s, in->slots, in->spread);
 }
 
+/* Fewer than the service's own slots would leave one of them idle; more than are done by the
+ * deadline at the capacity would promise too much, and sluiced warns of it. */
+static double least_window(const struct plan_input *in, char *why, size_t size)
+{
+    double by_deadline = floor(in->capacity_per_s * in->deadline_s * (1 + 1e-12));
+
+    if (in->unit == UNIT_CONNECTION || !in->deadline_s || by_deadline >= in->slots) {
+        snprintf(why, size, "slots");
+        return in->slots;
+    }
+    snprintf(why, size, "capacity x deadline rounded down");
+    return by_deadline;
+}
+
 static bool size_window(struct plan *plan)
 {
     const struct plan_input *in = &plan->in;
     bool connection = in->unit == UNIT_CONNECTION;
+    char of[48];
+    double least;
 
     plan->held_s = in->service_s + (connection ? SIZING_CONNECTION_TRIPS * in->rtt_s : 0);
-    /* Fewer than the service's own slots would leave one of them idle. */
-    plan->window = fmax(in->slots, sizing_whole(sizing_window(in->capacity_per_s, plan->held_s)));
+    least = least_window(in, of, sizeof(of));
+    plan->window = fmax(least, sizing_whole(sizing_window(in->capacity_per_s, plan->held_s)));
     if (plan->window > POLICY_WINDOW_MAX)
         return impossible(plan, "a window of %.0f is needed, at most %d are possible", plan->window,
                           POLICY_WINDOW_MAX);
@@ -133,7 +149,7 @@ static bool size_window(struct plan *plan)
             SIZING_CONNECTION_TRIPS, in->rtt_s);
     else
         row(plan, "window", plan->window,
-            "max(slots, capacity x service) = max(%g, %.6g x %.6g), rounded up (Little)", in->slots,
+            "max(%s, capacity x service) = max(%g, %.6g x %.6g), rounded up (Little)", of, least,
             in->capacity_per_s, in->service_s);
     return true;
 }
