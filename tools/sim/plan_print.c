@@ -59,10 +59,11 @@ static void print_service(const struct plan *plan, FILE *out)
 {
     const struct plan_input *in = &plan->in;
 
-    fprintf(out,
-            "{ name = \"planned\"; addresses = [\"192.0.2.1\"]; protocol = \"%s\"; ports = [\"80\"];\n"
-            "  unit = \"%s\"; window = %.0f; capacity = ",
-            in->unit == UNIT_DATAGRAM ? "udp" : "tcp", unit_names[in->unit], plan->window);
+    fprintf(
+        out,
+        "{ name = \"planned\"; addresses = [\"192.0.2.1\"]; protocol = \"%s\"; ports = [\"80\"];\n"
+        "  unit = \"%s\"; window = %.0f; capacity = ",
+        in->unit == UNIT_DATAGRAM ? "udp" : "tcp", unit_names[in->unit], plan->window);
     print_rate(in->capacity_per_s, out);
     if (in->deadline_s) {
         fputs("; deadline = ", out);
