@@ -6,8 +6,6 @@ control: from one to ten times its capacity, important beside unimportant work, 
 
 import time
 
-import pytest
-
 import overload
 import wire
 from lab import until
@@ -135,9 +133,3 @@ def test_a_backend_ten_times_slower_is_not_given_more(make_lab):
     # A slot is held until the service has answered, whoever has gone meanwhile.
     assert until(5, lambda: lab.slots() == (0, 0, 0))
     lab.script("pace", f"{CAPACITY}/s")
-
-
-@pytest.mark.parametrize("times", [10])
-def test_without_sluice_beside_it_the_service_collapses(bridge_lab, times):
-    result = overload.measured(overload.offer(bridge_lab(), times, SECONDS), "bridge")
-    assert result["useful"] < 0.3 * SECONDS * CAPACITY
