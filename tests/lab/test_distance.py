@@ -128,10 +128,15 @@ def test_what_finds_no_room_is_dropped_and_counted(short_wire):
     assert (there["from"], there["to"], back["from"], back["to"]) == ("d0", "d1", "d1", "d0")
     assert there["received"] >= 1000
     assert there["queue_full"] == there["received"] - there["sent"] > 0
-    assert there["sent"] == len(arrived) >= there["under_way_peak"] == 10
+    assert there["under_way_peak"] == 10
+    # What a namespace says by itself (ND) may have passed before the capture began.
+    ours = [frame.data for frame in arrived if MARK in frame.data]
+    strangers = there["received"] - len(frames)
+    assert len(ours) <= there["sent"] <= len(ours) + strangers
     assert [there[name] for name in ("too_long", "send_failed", "missed", "under_way")] == 4 * [0]
     # Those that came first, and no copy.
-    assert [frame.data for frame in arrived if MARK in frame.data][:10] == frames[:10]
+    assert ours[:10 - strangers] == frames[:10 - strangers]
+    assert len(set(ours)) == len(ours)
 
 
 @pytest.mark.parametrize("words", [
