@@ -127,13 +127,14 @@ def test_what_finds_no_room_is_dropped_and_counted(short_wire):
     assert (report["delay_us"], report["frames"]) == (25000, 10)
     assert (there["from"], there["to"], back["from"], back["to"]) == ("d0", "d1", "d1", "d0")
     assert there["received"] >= 1000
-    assert there["queue_full"] == there["received"] - there["sent"] > 0
+    assert there["queue_full"] == there["received"] - there["sent"] - there["under_way"] > 0
     assert there["under_way_peak"] == 10
-    # What a namespace says by itself (ND) may have passed before the capture began.
+    # What a namespace says by itself (ND) may have passed before the capture began, or be under way.
     ours = [frame.data for frame in arrived if MARK in frame.data]
     strangers = there["received"] - len(frames)
     assert len(ours) <= there["sent"] <= len(ours) + strangers
-    assert [there[name] for name in ("too_long", "send_failed", "missed", "under_way")] == 4 * [0]
+    assert there["under_way"] <= strangers
+    assert [there[name] for name in ("too_long", "send_failed", "missed")] == 3 * [0]
     # Those that came first, and no copy.
     assert ours[:10 - strangers] == frames[:10 - strangers]
     assert len(set(ours)) == len(ours)
