@@ -41,7 +41,7 @@ int config_read_document(struct document *document, const struct config_host *ho
     r->arena = settings->arena;
     read_root(r, config_root_setting(&document->config));
     check_all(r);
-    check_idle_timeouts(r); /* of a daemon; a simulated client vanishes by no accident */
+    check_idle_timeouts(r); /* of a daemon's file: in a scenario's group no client vanishes */
     if (r->out_of_memory || document->report.out_of_memory)
         error = -ENOMEM;
     else if (document->report.errors > own.n_missing)

@@ -73,39 +73,34 @@ static double even_s(const struct scenario_arrivals *arrivals, uint64_t n)
     return draw_next_arrival_s(NULL, arrivals, NAN, n); /* by its number alone */
 }
 
+/* 130/s, and 200/s from 10 s to 20 s. */
+static const struct scenario_arrivals burst = {.shape = ARRIVE_STEP,
+                                               .rate_per_s = 130.,
+                                               .factor = 200. / 130.,
+                                               .from_s = 10.,
+                                               .for_s = 10.,
+                                               .stop_s = 25.};
+
 static void even_arrivals_follow_a_step(void **state)
 {
-    const struct scenario_arrivals a = {.shape = ARRIVE_STEP,
-                                        .rate_per_s = 130.,
-                                        .factor = 200. / 130.,
-                                        .from_s = 10.,
-                                        .for_s = 10.,
-                                        .stop_s = 25.};
-
     (void)state;
-    assert_same(arrivals_rate(&a, 9.999), 130.);
-    assert_same(arrivals_rate(&a, 10.), 200.);
-    assert_same(arrivals_rate(&a, 20.), 130.);
-    assert_same(even_s(&a, 0), 0.);
-    assert_same(even_s(&a, 1), 1. / 130.);
-    assert_same(even_s(&a, 1300), 10.); /* the first of the burst, and it comes when it begins */
-    assert_same(even_s(&a, 1301), 10. + 1. / 200.);
-    assert_same(even_s(&a, 3300), 20.); /* the first behind it */
-    assert_same(even_s(&a, 3301), 20. + 1. / 130.);
-    assert_same(even_s(&a, 3300 + 649), 20. + 649. / 130.);
-    assert_same(even_s(&a, 3300 + 650), INFINITY); /* it would come at the stop */
+    assert_same(arrivals_rate(&burst, 9.999), 130.);
+    assert_same(arrivals_rate(&burst, 10.), 200.);
+    assert_same(arrivals_rate(&burst, 20.), 130.);
+    assert_same(even_s(&burst, 0), 0.);
+    assert_same(even_s(&burst, 1), 1. / 130.);
+    assert_same(even_s(&burst, 1300), 10.); /* its first, and it comes when it begins */
+    assert_same(even_s(&burst, 1301), 10. + 1. / 200.);
+    assert_same(even_s(&burst, 3300), 20.); /* the first behind it */
+    assert_same(even_s(&burst, 3301), 20. + 1. / 130.);
+    assert_same(even_s(&burst, 3300 + 649), 20. + 649. / 130.);
+    assert_same(even_s(&burst, 3300 + 650), INFINITY); /* it would come at the stop */
 }
 
 /* Four servers of 4/170 s and a queue: the figures of the model with these arrivals. */
 static void burst_of_even_arrivals(void **state)
 {
     static const unsigned golden[][2] = {{17, 283}, {16, 284}, {40, 260}};
-    const struct scenario_arrivals a = {.shape = ARRIVE_STEP,
-                                        .rate_per_s = 130.,
-                                        .factor = 200. / 130.,
-                                        .from_s = 10.,
-                                        .for_s = 10.,
-                                        .stop_s = 25.};
 
     (void)state;
     for (int g = 0; g < 3; g++) {
@@ -114,7 +109,7 @@ static void burst_of_even_arrivals(void **state)
         unsigned refused = 0, served = 0;
         double t_s;
 
-        for (uint64_t n = 0; (t_s = even_s(&a, n)) < INFINITY; n++) {
+        for (uint64_t n = 0; (t_s = even_s(&burst, n)) < INFINITY; n++) {
             unsigned waiting = 0;
 
             while (waiting < served && waiting < 64 && begins_s[(served - 1 - waiting) % 64] > t_s)
