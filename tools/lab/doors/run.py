@@ -97,22 +97,31 @@ class Lab:
 
 
 @contextlib.contextmanager
-def lab(door):
-    here, ours = None, True
+def brought_up(*words):
+    """A lab, from `lab up WORDS...` to `lab down`."""
+    ours = True
     try:
         try:
-            script("up", *DOORS[door])
+            script("up", *words)
         except LabError:
             ours = False  # it has taken away what it made, and may have met another's
             raise
-        here = Lab(script("status"))
-        yield here
+        yield
     finally:
-        for load in here.loads if here else []:
-            load.kill()
-            load.wait()
         if ours:
             script("down")
+
+
+@contextlib.contextmanager
+def lab(door):
+    with brought_up(*DOORS[door]):
+        here = Lab(script("status"))
+        try:
+            yield here
+        finally:
+            for load in here.loads:
+                load.kill()
+                load.wait()
 
 
 def result_of(load):
