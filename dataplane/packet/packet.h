@@ -52,4 +52,10 @@ struct packet {
     bool is_v6;
 };
 
+/* Is it known where it comes from? Of malformed packets too, if that could be read. */
+static inline bool packet_has_source(const struct packet *packet)
+{
+    return (packet->source.halves[0] | packet->source.halves[1]) != 0;
+}
+
 #endif

@@ -30,6 +30,11 @@
 static inline enum packet_kind parse_frame(const uint8_t *frame, uint32_t length,
                                            uint32_t wire_bytes, struct packet *packet);
 
+/* The same, where `end` is behind the readable bytes: the form in which a BPF verifier follows it.
+ */
+static inline enum packet_kind parse_frame_until(const uint8_t *frame, const uint8_t *end,
+                                                 uint32_t wire_bytes, struct packet *packet);
+
 #include "dataplane/packet/parse_impl.h"
 
 #endif

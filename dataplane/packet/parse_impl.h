@@ -420,11 +420,10 @@ static inline void parse_l4(struct parse_cursor *c, struct packet *packet)
     }
 }
 
-static inline enum packet_kind parse_frame(const uint8_t *frame, uint32_t length,
-                                           uint32_t wire_bytes, struct packet *packet)
+static inline enum packet_kind parse_frame_until(const uint8_t *frame, const uint8_t *end,
+                                                 uint32_t wire_bytes, struct packet *packet)
 {
-    struct parse_cursor c = {
-        .start = frame, .at = frame, .end = frame + length, .left = wire_bytes};
+    struct parse_cursor c = {.start = frame, .at = frame, .end = end, .left = wire_bytes};
     bool has_l4 = false;
     uint32_t type;
 
@@ -442,6 +441,12 @@ static inline enum packet_kind parse_frame(const uint8_t *frame, uint32_t length
     if (has_l4)
         parse_l4(&c, packet);
     return packet->kind;
+}
+
+static inline enum packet_kind parse_frame(const uint8_t *frame, uint32_t length,
+                                           uint32_t wire_bytes, struct packet *packet)
+{
+    return parse_frame_until(frame, frame + length, wire_bytes, packet);
 }
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/policy/prefix.h"
 #include "dataplane/policy/service_map.h"
 
 struct policy {
@@ -261,6 +260,17 @@ bool policy_is_probe(const struct policy *policy, uint32_t service, const struct
             return true;
     }
     return false;
+}
+
+struct policy_tables policy_tables(const struct policy *policy)
+{
+    struct policy_tables tables = {
+        .tenants_v4 = prefix_table_view(policy->prefixes_v4),
+        .tenants_v6 = prefix_table_view(policy->prefixes_v6),
+    };
+
+    tables.spans = service_map_spans(policy->map, &tables.n_spans);
+    return tables;
 }
 
 unsigned policy_share_of(const struct policy *policy, uint32_t service, uint32_t tenant)

@@ -16,8 +16,10 @@
 #include <stdint.h>
 
 #include "dataplane/policy/address.h"
+#include "dataplane/policy/prefix.h"
 #include "dataplane/policy/rate.h"
 #include "dataplane/policy/service.h"
+#include "dataplane/policy/service_search.h"
 
 #define POLICY_TENANTS_MAX  65536
 #define POLICY_SERVICES_MAX 4096
@@ -103,6 +105,15 @@ uint32_t policy_find_tenant(const struct policy *policy, const struct address *s
 
 /* Does `source` belong to the health checks of a service? */
 bool policy_is_probe(const struct policy *policy, uint32_t service, const struct address *source);
+
+/* What the questions above are answered from, for who answers them from copies. Values of the
+ * prefixes and services of the spans are indices; the arrays live as long as the policy. */
+struct policy_tables {
+    struct prefix_view tenants_v4, tenants_v6; /* POLICY_NONE: of no prefix */
+    const struct service_span *spans;
+    uint32_t n_spans;
+};
+struct policy_tables policy_tables(const struct policy *policy);
 
 /* Whose part of a service's window a tenant uses: i + 1 for shares[i], 0 for everybody else. */
 unsigned policy_share_of(const struct policy *policy, uint32_t service, uint32_t tenant);

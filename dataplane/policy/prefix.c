@@ -7,31 +7,21 @@
 /* An address as a number, so that comparing and adding one are plain arithmetic. */
 typedef __uint128_t point;
 
-#define INDEX_BITS_MAX 16u
-
-/* Everything from `first` up to the next range's first has `value`. Three share a cache line. */
-struct range {
-    point first;
-    uint32_t value;
-} __attribute__((packed, aligned(4)));
-
-/*
- * Where to search: the bits behind those that all prefixes share choose a slot, which holds the
- * number of the last range that begins at or before the slot's first address. There is one slot
- * more, for the end.
- */
 struct prefix_table {
-    point shared; /* zero behind the shared bits */
-    uint8_t shared_bits, index_bits;
-    uint32_t missing;
-    uint32_t n;
-    struct range *ranges;
+    struct prefix_shape shape;
+    uint32_t n; /* ranges */
+    struct prefix_range *ranges;
     uint32_t *slots;
 };
 
+static point point_from(uint64_t high, uint64_t low)
+{
+    return (point)high << 64 | low;
+}
+
 static point point_of(const struct address *a)
 {
-    return (point)__builtin_bswap64(a->halves[0]) << 64 | __builtin_bswap64(a->halves[1]);
+    return point_from(__builtin_bswap64(a->halves[0]), __builtin_bswap64(a->halves[1]));
 }
 
 /* Ones behind the first `bits` bits. */
@@ -63,14 +53,20 @@ static int entry_compare(const void *left, const void *right)
 
 /* -- building -- */
 
+static point first_of(const struct prefix_range *range)
+{
+    return point_from(range->first_high, range->first_low);
+}
+
 static void push_range(struct prefix_table *table, point first, uint32_t value)
 {
-    struct range *last = table->n ? &table->ranges[table->n - 1] : NULL;
+    struct prefix_range *last = table->n ? &table->ranges[table->n - 1] : NULL;
 
-    if (last && last->first == first)
+    if (last && first_of(last) == first)
         last->value = value; /* nothing lies between: the inner prefix wins */
     else if (!last || last->value != value)
-        table->ranges[table->n++] = (struct range){first, value};
+        table->ranges[table->n++] = (struct prefix_range){
+            .first_high = (uint64_t)(first >> 64), .first_low = (uint64_t)first, .value = value};
 }
 
 /* The first address behind a prefix; 0 where the prefix reaches the end of the space. */
@@ -88,7 +84,7 @@ static void build_ranges(struct prefix_table *table, const struct prefix_entry *
     const struct prefix_entry *open[129];
     unsigned depth = 0;
 
-    push_range(table, 0, table->missing);
+    push_range(table, 0, table->shape.missing);
     for (uint32_t i = 0; i <= n; i++) {
         while (depth > 0) {
             point after = point_after(open[depth - 1]);
@@ -97,7 +93,7 @@ static void build_ranges(struct prefix_table *table, const struct prefix_entry *
                 break;
             depth--;
             if (after != 0)
-                push_range(table, after, depth ? open[depth - 1]->value : table->missing);
+                push_range(table, after, depth ? open[depth - 1]->value : table->shape.missing);
         }
         if (i < n) {
             open[depth++] = &entries[i];
@@ -128,8 +124,13 @@ static void find_shared_bits(struct prefix_table *table, const struct prefix_ent
         bits = same < bits ? same : bits;
         bits = entries[i].bits < bits ? entries[i].bits : bits;
     }
-    table->shared_bits = bits;
-    table->shared = n ? point_of(&entries[0].network) & ~host_mask(bits) : 0;
+    table->shape.shared_bits = bits;
+    if (n) {
+        point shared = point_of(&entries[0].network) & ~host_mask(bits);
+
+        table->shape.shared_high = (uint64_t)(shared >> 64);
+        table->shape.shared_low = (uint64_t)shared;
+    }
 }
 
 /* One slot for each prefix or two; a single one where all prefixes share every bit. */
@@ -137,25 +138,26 @@ static uint8_t index_bits_for(uint32_t n, uint8_t shared_bits)
 {
     uint8_t bits = 0;
 
-    while (bits < INDEX_BITS_MAX && bits + shared_bits < 128 && 1u << bits < n)
+    while (bits < PREFIX_INDEX_BITS_MAX && bits + shared_bits < 128 && 1u << bits < n)
         bits++;
     return bits;
 }
 
 static void build_index(struct prefix_table *table)
 {
-    uint32_t at = 0, slots = 1u << table->index_bits;
-    uint8_t bits = (uint8_t)(table->shared_bits + table->index_bits);
-    point slot = table->shared;
+    const struct prefix_shape *shape = &table->shape;
+    uint32_t at = 0, slots = 1u << shape->index_bits;
+    uint8_t bits = (uint8_t)(shape->shared_bits + shape->index_bits);
+    point slot = point_from(shape->shared_high, shape->shared_low);
 
     for (uint32_t i = 0; i < slots; i++) {
-        while (at + 1 < table->n && table->ranges[at + 1].first <= slot)
+        while (at + 1 < table->n && first_of(&table->ranges[at + 1]) <= slot)
             at++;
         table->slots[i] = at;
         slot = (slot | host_mask(bits)) + 1;
     }
     /* Up to the end of the last slot, whose next one may begin at zero again. */
-    while (at + 1 < table->n && table->ranges[at + 1].first <= slot - 1)
+    while (at + 1 < table->n && first_of(&table->ranges[at + 1]) <= slot - 1)
         at++;
     table->slots[slots] = at;
 }
@@ -167,9 +169,9 @@ static struct prefix_table *allocate(const struct prefix_entry *entries, uint32_
     if (!table)
         return NULL;
     find_shared_bits(table, entries, n);
-    table->index_bits = index_bits_for(n, table->shared_bits);
+    table->shape.index_bits = index_bits_for(n, table->shape.shared_bits);
     table->ranges = calloc(2 * (size_t)n + 1, sizeof(*table->ranges));
-    table->slots = calloc((1u << table->index_bits) + 1, sizeof(*table->slots));
+    table->slots = calloc((1u << table->shape.index_bits) + 1, sizeof(*table->slots));
     if (table->ranges && table->slots)
         return table;
     prefix_table_free(table);
@@ -197,7 +199,7 @@ int prefix_table_create(struct prefix_entry *entries, uint32_t n, uint32_t missi
     table = allocate(entries, n);
     if (!table)
         return -ENOMEM;
-    table->missing = missing;
+    table->shape.missing = missing;
     build_ranges(table, entries, n);
     build_index(table);
     *out = table;
@@ -215,27 +217,28 @@ void prefix_table_free(struct prefix_table *table)
 
 /* -- lookup -- */
 
-static uint32_t slot_of(const struct prefix_table *table, point p)
+static inline const uint32_t *slot_at(const void *arrays, uint32_t number)
 {
-    uint64_t bits = (uint64_t)(p << (table->shared_bits & 127) >> 64);
+    return &((const struct prefix_table *)arrays)->slots[number];
+}
 
-    return (uint32_t)(bits >> 1 >> (63 - table->index_bits)); /* a shift by 64 is none */
+static inline const struct prefix_range *range_at(const void *arrays, uint32_t number)
+{
+    return &((const struct prefix_table *)arrays)->ranges[number];
 }
 
 uint32_t prefix_table_find(const struct prefix_table *table, const struct address *address)
 {
-    point wanted = point_of(address);
-    const struct range *base;
-    uint32_t slot, first;
+    return prefix_search(&table->shape, address, table, slot_at, range_at);
+}
 
-    if (table->shared_bits && (wanted ^ table->shared) >> (128 - table->shared_bits))
-        return table->missing;
-    slot = slot_of(table, wanted);
-    first = table->slots[slot];
-    base = &table->ranges[first];
-    /* The last range whose first address is not above the wanted one; ranges[0] starts at zero. */
-    for (uint32_t n = table->slots[slot + 1] - first + 1; n > 1; n -= n / 2)
-        if (base[n / 2].first <= wanted)
-            base += n / 2;
-    return base->value;
+struct prefix_view prefix_table_view(const struct prefix_table *table)
+{
+    return (struct prefix_view){
+        .shape = &table->shape,
+        .slots = table->slots,
+        .n_slots = (1u << table->shape.index_bits) + 1,
+        .ranges = table->ranges,
+        .n_ranges = table->n,
+    };
 }

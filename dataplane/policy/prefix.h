@@ -5,7 +5,7 @@
  * Nested prefixes are flattened once, when the table is built: each address then belongs to exactly
  * one range, whose value is that of the longest prefix over it. An index by the bits behind those
  * that all prefixes share says which few ranges to search. n prefixes make at most 2n + 1 ranges of
- * 20 bytes, and an index of at most 8n bytes and never more than 256 KiB. Immutable after building;
+ * 24 bytes, and an index of at most 8n bytes and never more than 256 KiB. Immutable after building;
  * any thread may read.
  */
 #ifndef SLUICE_POLICY_PREFIX_H
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "dataplane/policy/address.h"
+#include "dataplane/policy/prefix_search.h"
 
 struct prefix_entry {
     struct address network;
@@ -29,6 +30,15 @@ int prefix_table_create(struct prefix_entry *entries, uint32_t n, uint32_t missi
                         struct prefix_table **out);
 void prefix_table_free(struct prefix_table *table);
 uint32_t prefix_table_find(const struct prefix_table *table, const struct address *address);
+
+/* The arrays of a table, for who searches copies of them; they live as long as the table. */
+struct prefix_view {
+    const struct prefix_shape *shape;
+    const uint32_t *slots;
+    const struct prefix_range *ranges;
+    uint32_t n_slots, n_ranges;
+};
+struct prefix_view prefix_table_view(const struct prefix_table *table);
 
 /* Zeroes the bits of `a` behind the first `bits`. */
 struct address prefix_mask(const struct address *a, uint8_t bits);

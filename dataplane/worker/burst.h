@@ -12,7 +12,7 @@
 #include "dataplane/flow/flow.h"
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/packet/parse.h"
-#include "dataplane/worker/client.h"
+#include "dataplane/admission/client.h"
 #include "dataplane/worker/clock.h"
 #include "dataplane/worker/handover.h"
 #include "dataplane/worker/owners.h"
