@@ -26,6 +26,8 @@
 struct control_settings {
     const char *socket;
     uint64_t period_ns; /* 10 ms .. 1 s */
+    const char *pins;   /* folder of the BPF file system, for what outlives the daemon */
+    const char *deny;   /* file of the deny list */
 };
 
 /* Everything a daemon runs on. Owns all memory it points to. */

@@ -41,10 +41,25 @@ struct port_settings {
     const char *devices[DATAPLANE_DEVICES_MAX];
 };
 
+/* A program at the interfaces of a gate: a guard before the workers, their stand-in without them.
+ */
+enum xdp_use { XDP_OFF, XDP_OPTIONAL, XDP_REQUIRED };
+/* AUTO: in the driver where that can do it, else in the kernel's generic path. */
+enum xdp_mode { XDP_AUTO, XDP_NATIVE, XDP_GENERIC };
+
+struct gate_xdp {
+    enum xdp_use use;
+    enum xdp_mode mode;
+    bool redirect; /* standing in, forward to the other interface of the gate; else pass */
+    uint64_t standby_after_ns; /* so long without a sign of life of its worker it stands in */
+    bool stays;                /* stands in after an orderly exit too, else it goes along */
+};
+
 struct gate_settings {
     const char *name;
     struct port_settings outside, inside;
     struct quota_rate control; /* packets of control traffic per period, for each direction */
+    struct gate_xdp xdp;
 };
 
 struct dataplane_settings {
