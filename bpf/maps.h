@@ -23,6 +23,7 @@
 
 #include "dataplane/admission/bucket.h"
 #include "dataplane/admission/client.h"
+#include "dataplane/admission/heartbeat.h"
 #include "dataplane/admission/verdict.h"
 #include "dataplane/policy/prefix_search.h"
 #include "dataplane/policy/service.h"
@@ -56,12 +57,7 @@ struct xdp_control {
     struct client_seed seed; /* of the workers' client hashes */
 };
 
-/* -- heartbeats (M), by worker: the time of its last loop, stored by the worker itself -- */
-
-struct xdp_heartbeat {
-    uint64_t now_ns;
-    uint64_t unused[7];
-};
+/* -- heartbeats (M), by worker: struct heartbeat -- */
 
 /* -- ports (M), by port: an interface of a gate -- */
 

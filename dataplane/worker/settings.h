@@ -7,8 +7,10 @@
 #define SLUICE_WORKER_SETTINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/admission/heartbeat.h"
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/policy/rate.h"
 
@@ -62,13 +64,31 @@ struct gate_settings {
     struct gate_xdp xdp;
 };
 
+/*
+ * What is done beside a device by whoever knows its interface in the kernel (control/plane, for
+ * XDP). Control thread. `device` is the string of the settings.
+ */
+struct device_care {
+    void *context;
+    /* Further arguments of the device, with their leading comma; "" for none. Must stay until the
+     * data plane exists. */
+    const char *(*arguments)(void *context, const char *device);
+    /* Just before its queues are set up, and just after; 0 or -errno with a sentence in `why`. */
+    int (*before)(void *context, const char *device, char *why, size_t why_bytes);
+    int (*after)(void *context, const char *device, char *why, size_t why_bytes);
+    /* It has been closed: also one that could not be set up. */
+    void (*closed)(void *context, const char *device);
+};
+
 struct dataplane_settings {
     struct eal_settings eal;
     uint32_t n_gates;
     struct gate_settings gates[DATAPLANE_GATES_MAX];
     uint32_t flows_max; /* per data plane, split over the workers */
     struct flow_timeouts timeouts;
-    uint32_t waiting_max; /* waiting places of all services together, at any time */
+    uint32_t waiting_max;           /* waiting places of all services together, at any time */
+    const struct device_care *care; /* NULL: none */
+    struct heartbeat *heartbeats;   /* of the workers; NULL: nobody else looks at them */
 };
 
 #endif

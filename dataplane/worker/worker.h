@@ -17,6 +17,8 @@
 
 #include "dataplane/admission/admission.h"
 #include "dataplane/admission/admission_control.h"
+#include "dataplane/admission/advice.h"
+#include "dataplane/admission/client.h"
 #include "dataplane/policy/policy.h"
 #include "dataplane/worker/settings.h"
 
@@ -116,6 +118,7 @@ struct receive_view {
     uint64_t depth;
     uint64_t bound; /* 0: the device does not say */
     const char *depth_source;
+    uint32_t worker; /* who polls it */
 };
 
 struct port_view {
@@ -206,6 +209,14 @@ struct latency_view {
 };
 void dataplane_service_latency(const struct dataplane *dp, uint32_t service,
                                struct latency_view views[LATENCY_MAX]);
+/* What decisions in front of the workers (the XDP program's) have counted: whoever knows writes it
+ * here, all sums above and the control loop include it. Control thread. */
+struct admission_tenant_counters *dataplane_front_tenant(struct dataplane *dp, uint32_t tenant);
+struct admission_service_counters *dataplane_front_service(struct dataplane *dp, uint32_t service);
+/* What decides alike must know: the seed of the workers' client hashes, and what the control loop
+ * has published. */
+const struct client_seed *dataplane_client_seed(const struct dataplane *dp);
+const struct advice *dataplane_service_advice(const struct dataplane *dp, uint32_t service);
 uint64_t dataplane_attempt_tokens(const struct dataplane *dp, const struct policy_tenant *tenant);
 /* Slot-ms, below zero: owed; tenths of a retry. */
 int64_t dataplane_occupancy_ms(const struct dataplane *dp, const struct policy_tenant *tenant);
