@@ -46,14 +46,14 @@ struct xdp_options {
     uint8_t timed;  /* tests: the time is test_now_ns, a global of the program */
     uint8_t guards; /* tests: as if there were a live socket and a fresh heartbeat */
     uint8_t unused;
+    uint32_t n_tenants, n_services; /* ids are below these; the maps have room for as many */
 };
 
 /* -- control (M), one entry -- */
 
 struct xdp_control {
-    uint32_t bank; /* of the policy in force */
-    uint32_t
-        ready; /* 0: no policy yet; everything passes to the stack, but for malformed packets */
+    uint32_t bank;           /* of the policy in force */
+    uint32_t ready;          /* 0: no policy yet, all but malformed packets passes to the stack */
     struct client_seed seed; /* of the workers' client hashes */
 };
 
