@@ -7,14 +7,19 @@
 
 #include "dataplane/policy/service_map.h"
 
+/* What the tables of denied prefixes hold. */
+enum { NOT_DENIED, DENIED };
+
 struct policy {
     struct policy_tenant *tenants;
     struct policy_service *services;
     uint32_t *ids; /* of the tenants, then of the services */
     struct prefix_table *prefixes_v4, *prefixes_v6;
+    struct prefix_table *denied_v4, *denied_v6;
     struct service_map *map;
     uint32_t n_tenants, n_services;
     uint32_t default_tenant;
+    bool has_denied;
     uint64_t epoch;
 };
 
@@ -37,7 +42,7 @@ static bool spec_in_range(const struct policy_spec *spec)
 {
     if (spec->n_tenants == 0 || spec->n_tenants > POLICY_TENANTS_MAX ||
         spec->n_services > POLICY_SERVICES_MAX || spec->n_prefixes > POLICY_PREFIXES_MAX ||
-        spec->default_tenant >= spec->n_tenants)
+        spec->n_denied > POLICY_DENIED_MAX || spec->default_tenant >= spec->n_tenants)
         return false;
     for (uint32_t i = 0; i < spec->n_prefixes; i++)
         if (spec->prefixes[i].tenant >= spec->n_tenants)
@@ -112,9 +117,9 @@ static int collect_ids(struct policy *policy)
 }
 
 /* IPv4's corner of the address space: a shorter IPv6 prefix around it says nothing about IPv4. */
-static bool prefix_is_v4(const struct policy_prefix *prefix)
+static bool prefix_is_v4(const struct address *network, uint8_t bits)
 {
-    return prefix->bits >= ADDRESS_V4_PREFIX_BITS && address_is_v4(&prefix->network);
+    return bits >= ADDRESS_V4_PREFIX_BITS && address_is_v4(network);
 }
 
 static int build_prefixes(const struct policy_spec *spec, bool v4, struct prefix_table **table)
@@ -126,11 +131,28 @@ static int build_prefixes(const struct policy_spec *spec, bool v4, struct prefix
     if (!entries)
         return -ENOMEM;
     for (uint32_t i = 0; i < spec->n_prefixes; i++)
-        if (prefix_is_v4(&spec->prefixes[i]) == v4)
+        if (prefix_is_v4(&spec->prefixes[i].network, spec->prefixes[i].bits) == v4)
             entries[n++] = (struct prefix_entry){.network = spec->prefixes[i].network,
                                                  .bits = spec->prefixes[i].bits,
                                                  .value = spec->prefixes[i].tenant};
     err = prefix_table_create(entries, n, POLICY_NONE, table);
+    free(entries);
+    return err;
+}
+
+static int build_denied(const struct policy_spec *spec, bool v4, struct prefix_table **table)
+{
+    struct prefix_entry *entries = calloc(spec->n_denied + 1, sizeof(*entries));
+    uint32_t n = 0;
+    int err;
+
+    if (!entries)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < spec->n_denied; i++)
+        if (prefix_is_v4(&spec->denied[i].network, spec->denied[i].bits) == v4)
+            entries[n++] = (struct prefix_entry){
+                .network = spec->denied[i].network, .bits = spec->denied[i].bits, .value = DENIED};
+    err = prefix_table_create(entries, n, NOT_DENIED, table);
     free(entries);
     return err;
 }
@@ -147,6 +169,7 @@ int policy_create(const struct policy_spec *spec, struct policy **out)
         return -ENOMEM;
     policy->n_tenants = spec->n_tenants;
     policy->default_tenant = spec->default_tenant;
+    policy->has_denied = spec->n_denied > 0;
     policy->epoch = spec->epoch;
     policy->tenants = copy_of(spec->tenants, spec->n_tenants * sizeof(*spec->tenants));
     err = policy->tenants ? copy_services(policy, spec) : -ENOMEM;
@@ -156,6 +179,10 @@ int policy_create(const struct policy_spec *spec, struct policy **out)
         err = build_prefixes(spec, true, &policy->prefixes_v4);
     if (!err)
         err = build_prefixes(spec, false, &policy->prefixes_v6);
+    if (!err)
+        err = build_denied(spec, true, &policy->denied_v4);
+    if (!err)
+        err = build_denied(spec, false, &policy->denied_v6);
     if (!err)
         err = service_map_create(policy->services, policy->n_services, &policy->map);
     if (err) {
@@ -179,6 +206,8 @@ void policy_free(struct policy *policy)
     service_map_free(policy->map);
     prefix_table_free(policy->prefixes_v4);
     prefix_table_free(policy->prefixes_v6);
+    prefix_table_free(policy->denied_v4);
+    prefix_table_free(policy->denied_v6);
     free(policy->ids);
     free(policy->services);
     free(policy->tenants);
@@ -271,6 +300,17 @@ struct policy_tables policy_tables(const struct policy *policy)
 
     tables.spans = service_map_spans(policy->map, &tables.n_spans);
     return tables;
+}
+
+bool policy_has_denied(const struct policy *policy)
+{
+    return policy->has_denied;
+}
+
+bool policy_is_denied(const struct policy *policy, const struct address *source)
+{
+    return prefix_table_find(address_is_v4(source) ? policy->denied_v4 : policy->denied_v6,
+                             source) == DENIED;
 }
 
 unsigned policy_share_of(const struct policy *policy, uint32_t service, uint32_t tenant)

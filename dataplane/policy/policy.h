@@ -24,6 +24,7 @@
 #define POLICY_TENANTS_MAX  65536
 #define POLICY_SERVICES_MAX 4096
 #define POLICY_PREFIXES_MAX 1048576
+#define POLICY_DENIED_MAX   65536
 #define POLICY_NONE         UINT32_MAX
 
 #define POLICY_MILLI_ERLANGS_MAX 65536000u /* what occupancy.h can count */
@@ -62,7 +63,8 @@ struct policy_spec {
     struct policy_tenant *tenants;
     struct policy_service *services;
     struct policy_prefix *prefixes;
-    uint32_t n_tenants, n_services, n_prefixes;
+    struct policy_network *denied; /* nothing from there gets in; duplicates must be gone */
+    uint32_t n_tenants, n_services, n_prefixes, n_denied;
     uint32_t default_tenant;
     uint64_t epoch; /* counts publications, for `status` */
 };
@@ -71,10 +73,10 @@ struct policy;
 
 /*
  * Copies `spec` into a new snapshot; the caller keeps its specification. 0, or
- *   -EINVAL  two prefixes are the same network, two services share an address, protocol and port,
- *            or an index or a number of shares or probes is out of range (control/config reports
- * these with file and line; rates are judged there, and admission blocks one that it cannot count),
- *   -ENOMEM.
+ *   -EINVAL  two prefixes, or two denied ones, are the same network, two services share an address,
+ * protocol and port, or an index or a number of shares or probes is out of range (control/config
+ * reports these with file and line; rates are judged there, and admission blocks one that it cannot
+ * count), -ENOMEM.
  */
 int policy_create(const struct policy_spec *spec, struct policy **out);
 void policy_free(struct policy *policy);
@@ -114,6 +116,11 @@ struct policy_tables {
     uint32_t n_spans;
 };
 struct policy_tables policy_tables(const struct policy *policy);
+
+/* Is there a deny list, and is `source` on it? A prefix of IPv6 around IPv4's corner of the address
+ * space says nothing about IPv4. */
+bool policy_has_denied(const struct policy *policy);
+bool policy_is_denied(const struct policy *policy, const struct address *source);
 
 /* Whose part of a service's window a tenant uses: i + 1 for shares[i], 0 for everybody else. */
 unsigned policy_share_of(const struct policy *policy, uint32_t service, uint32_t tenant);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -334,6 +335,117 @@ static void all_of_ipv6_is_not_ipv4(void **state)
     policy_free(policy);
 }
 
+static struct policy_network network(const char *text, unsigned bits)
+{
+    struct policy_prefix prefix = core_prefix(text, bits, 0);
+
+    return (struct policy_network){prefix.network, prefix.bits};
+}
+
+static bool denies(const struct policy *policy, const char *source)
+{
+    struct address address = core_address(source);
+
+    return policy_is_denied(policy, &address);
+}
+
+static void nobody_is_denied_without_a_list(void **state)
+{
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    policy = create(&d);
+    assert_false(policy_has_denied(policy));
+    assert_false(denies(policy, "10.1.0.0"));
+    assert_false(denies(policy, "0.0.0.0"));
+    assert_false(denies(policy, "::"));
+    policy_free(policy);
+}
+
+/* Nested ones count once, the longer may go without the shorter; host bits do not count. */
+static void denied_networks_and_their_neighbours(void **state)
+{
+    struct policy_network denied[] = {
+        network("10.1.2.3", 24),      network("10.1.0.0", 16),      network("10.1.2.128", 32),
+        network("10.3.255.255", 32),  network("2001:db8:5::9", 48), network("2001:db8:5:1::", 64),
+        network("192.168.255.0", 24),
+    };
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.spec.denied = denied;
+    d.spec.n_denied = 7;
+    policy = create(&d);
+    assert_true(policy_has_denied(policy));
+    assert_false(denies(policy, "10.0.255.255"));
+    assert_true(denies(policy, "10.1.0.0"));
+    assert_true(denies(policy, "10.1.2.0"));
+    assert_true(denies(policy, "10.1.2.128"));
+    assert_true(denies(policy, "10.1.3.0"));
+    assert_true(denies(policy, "10.1.255.255"));
+    assert_false(denies(policy, "10.2.0.0"));
+    assert_false(denies(policy, "10.3.255.254"));
+    assert_true(denies(policy, "10.3.255.255"));
+    assert_false(denies(policy, "10.4.0.0"));
+    assert_false(denies(policy, "192.169.0.0"));
+    assert_true(denies(policy, "192.168.255.255"));
+    assert_false(denies(policy, "2001:db8:4:ffff:ffff:ffff:ffff:ffff"));
+    assert_true(denies(policy, "2001:db8:5::"));
+    assert_true(denies(policy, "2001:db8:5:1:2::"));
+    assert_true(denies(policy, "2001:db8:5:ffff:ffff:ffff:ffff:ffff"));
+    assert_false(denies(policy, "2001:db8:6::"));
+    policy_free(policy);
+}
+
+static void all_of_one_version_is_denied_without_the_other(void **state)
+{
+    struct policy_network v6 = network("::", 0), v4 = network("0.0.0.0", 0);
+    struct policy *policy;
+    struct draft d;
+
+    (void)state;
+    draft_start(&d);
+    d.spec.denied = &v6;
+    d.spec.n_denied = 1;
+    policy = create(&d);
+    assert_true(denies(policy, "fd01::1"));
+    assert_false(denies(policy, "10.0.0.1"));
+    policy_free(policy);
+    d.spec.denied = &v4;
+    policy = create(&d);
+    assert_false(denies(policy, "fd01::1"));
+    assert_true(denies(policy, "10.0.0.1"));
+    policy_free(policy);
+}
+
+static void denied_networks_that_no_policy_takes(void **state)
+{
+    struct policy_network twice[] = {network("10.1.0.1", 16), network("10.1.0.2", 16)};
+    struct policy_network *many = calloc(POLICY_DENIED_MAX + 1, sizeof(*many));
+    struct policy *policy = NULL;
+    struct draft d;
+
+    (void)state;
+    assert_non_null(many);
+    draft_start(&d);
+    d.spec.denied = twice;
+    d.spec.n_denied = 2;
+    assert_int_equal(policy_create(&d.spec, &policy), -EINVAL);
+    for (uint32_t i = 0; i <= POLICY_DENIED_MAX; i++)
+        many[i] = (struct policy_network){address_from_v4(i), 128};
+    d.spec.denied = many;
+    d.spec.n_denied = POLICY_DENIED_MAX + 1;
+    assert_int_equal(policy_create(&d.spec, &policy), -EINVAL);
+    d.spec.n_denied = POLICY_DENIED_MAX;
+    assert_int_equal(policy_create(&d.spec, &policy), 0);
+    policy_free(policy);
+    free(many);
+}
+
 static void shares_belong_to_their_tenants(void **state)
 {
     struct policy_share shares[] = {{.tenant = 2, .guaranteed = 8}, {.tenant = 0}};
@@ -422,6 +534,10 @@ int main(void)
         cmocka_unit_test(indices_out_of_range_are_rejected),
         cmocka_unit_test(probes_are_known_by_their_source),
         cmocka_unit_test(all_of_ipv6_is_not_ipv4),
+        cmocka_unit_test(nobody_is_denied_without_a_list),
+        cmocka_unit_test(denied_networks_and_their_neighbours),
+        cmocka_unit_test(all_of_one_version_is_denied_without_the_other),
+        cmocka_unit_test(denied_networks_that_no_policy_takes),
         cmocka_unit_test(shares_belong_to_their_tenants),
         cmocka_unit_test(shares_and_probes_out_of_range_are_rejected),
         cmocka_unit_test(names_of_words),
