@@ -52,10 +52,11 @@ struct packet {
     bool is_v6;
 };
 
-/* Is it known where it comes from? Of malformed packets too, if that could be read. */
+/* Did the parser read who sent it? Of a malformed packet it may have, too. Control traffic names
+ * its sender on the link, who is nobody to be judged; "::" is nobody either. */
 static inline bool packet_has_source(const struct packet *packet)
 {
-    return (packet->source.halves[0] | packet->source.halves[1]) != 0;
+    return packet->kind != PACKET_CONTROL && (packet->source.halves[0] | packet->source.halves[1]);
 }
 
 #endif

@@ -22,6 +22,15 @@ void step_parse(struct burst *b, unsigned i)
         step_decide(b, i, ACTION_DROP, packet->reason);
 }
 
+void step_deny(struct burst *b, unsigned i)
+{
+    const struct packet *packet = &b->packets[i];
+
+    if (burst_direction(b, i) == DIRECTION_IN && packet_has_source(packet) &&
+        policy_is_denied(b->policy, &packet->source))
+        step_decide(b, i, ACTION_DROP, REASON_DENIED);
+}
+
 void step_hand_over(struct burst *b, unsigned i)
 {
     struct worker *w = b->worker;

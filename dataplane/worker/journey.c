@@ -45,6 +45,16 @@ static void parse(struct burst *b)
         step_parse(b, i);
 }
 
+/* -- deny: before anything else is made of who sent it -- */
+
+static void deny(struct burst *b)
+{
+    if (likely(!policy_has_denied(b->policy)))
+        return;
+    for (unsigned i = 0; i < b->n; i++)
+        step_deny(b, i);
+}
+
 /* -- hand over: to the worker that owns the flow -- */
 
 static void hand_over(struct burst *b)
@@ -167,11 +177,13 @@ unsigned journey_release(struct burst *b, bool all)
 
 /* -- the journey -- */
 
-/* What was handed over is not handed on. */
+/* What was handed over was not denied, and is not handed on. */
 static void journey(struct burst *b, bool handed)
 {
     stopwatch_received(b);
     parse(b);
+    if (!handed)
+        deny(b);
     stopwatch_lap(b, STEP_PARSE);
     if (!handed && b->worker->n_workers > 1) {
         hand_over(b);

@@ -16,6 +16,8 @@ static inline void step_decide(struct burst *b, unsigned i, enum action action, 
 
 /* arrival.c: reads the headers; malformed frames are dropped. */
 void step_parse(struct burst *b, unsigned i);
+/* arrival.c: whoever is denied gets nothing in, malformed or not. */
+void step_deny(struct burst *b, unsigned i);
 /* arrival.c: a packet of another worker's flow, or a fragment, goes to its owner. */
 void step_hand_over(struct burst *b, unsigned i);
 

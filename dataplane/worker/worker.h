@@ -66,7 +66,7 @@ struct worker_counters {
 /* The steps of a packet's journey, in its order: X(symbol, name). */
 #define DATAPLANE_STEPS(X)                                                                         \
     X(RECEIVE, "receive")       /* from a queue, or from other workers */                          \
-    X(PARSE, "parse")           /* headers */                                                      \
+    X(PARSE, "parse")           /* headers, and whether their sender is denied */                  \
     X(HAND_OVER, "hand_over")   /* to the owner of the flow */                                     \
     X(FIND_FLOWS, "find_flows") /* in the table */                                                 \
     X(CLASSIFY, "classify")     /* who asks whom, of those without a flow */                       \
