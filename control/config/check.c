@@ -258,6 +258,7 @@ void check_all(struct reader *r)
 {
     check_gate_names(r);
     check_devices(r);
+    check_xdp(r);
     check_tenant_names(r);
     check_default_tenant(r);
     check_prefixes(r);

@@ -134,15 +134,27 @@ static bool find_interface(struct reader *r, const char *wanted, char there[LIST
     return found;
 }
 
-static void check_interface(struct reader *r, const config_setting_t *setting, const char *device)
+static bool has_interface(const char *device)
 {
-    const char *at = strstr(device, ",iface=");
-    char name[64], quoted[LIMITS_QUOTED_MAX], there[LISTED_MAX] = "";
+    return !strncmp(device, "net_af_packet", strlen("net_af_packet")) ||
+           !strncmp(device, "net_af_xdp", strlen("net_af_xdp"));
+}
+
+bool host_interface_of(const char *device, char name[HOST_INTERFACE_MAX])
+{
+    const char *at = has_interface(device) ? strstr(device, ",iface=") : NULL;
 
     if (!at)
-        return; /* its driver will ask for one */
+        return false; /* its driver will ask for one */
     at += strlen(",iface=");
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+    snprintf(name, HOST_INTERFACE_MAX, "%.*s", (int)strcspn(at, ","), at);
+    return true;
+}
+
+static void check_interface(struct reader *r, const config_setting_t *setting, const char *name)
+{
+    char quoted[LIMITS_QUOTED_MAX], there[LISTED_MAX] = "";
+
     if (!find_interface(r, name, there))
         missing(r, setting, "there is no interface %s in this network namespace (there are: %s)",
                 limits_quote(name, quoted), *there ? there : "none");
@@ -162,6 +174,13 @@ static bool pci_name(const char *device, char name[32])
     }
     snprintf(name, 32, "%04x:%02x:%02x.%x", domain, bus, slot, function);
     return (size_t)read == length;
+}
+
+bool host_is_pci(const char *device)
+{
+    char name[32];
+
+    return pci_name(device, name);
 }
 
 /* PCI devices of class 02: network controllers. */
@@ -203,13 +222,12 @@ static void check_pci(struct reader *r, const config_setting_t *setting, const c
 
 void host_check_device(struct reader *r, const config_setting_t *setting, const char *device)
 {
-    char name[32];
+    char interface[HOST_INTERFACE_MAX], card[32];
 
     if (!settings_reader(r)->host)
         return;
-    if (!strncmp(device, "net_af_packet", strlen("net_af_packet")) ||
-        !strncmp(device, "net_af_xdp", strlen("net_af_xdp")))
-        check_interface(r, setting, device);
-    else if (pci_name(device, name))
-        check_pci(r, setting, name);
+    if (host_interface_of(device, interface))
+        check_interface(r, setting, interface);
+    else if (pci_name(device, card))
+        check_pci(r, setting, card);
 }

@@ -15,4 +15,11 @@ void host_check_cpu(struct reader *r, const config_setting_t *setting, uint32_t 
 /* Interfaces of net_af_packet and net_af_xdp, and PCI addresses; other devices are made by EAL. */
 void host_check_device(struct reader *r, const config_setting_t *setting, const char *device);
 
+/* Is it the PCI address of a card? */
+bool host_is_pci(const char *device);
+
+/* The network interface that a net_af_packet or net_af_xdp device serves; false: it names none. */
+#define HOST_INTERFACE_MAX 64
+bool host_interface_of(const char *device, char name[HOST_INTERFACE_MAX]);
+
 #endif

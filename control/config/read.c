@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sections about the machine: eal, control, gates, flows; and the root of the file. */
+/* The sections about the machine: eal, control, flows; and the root of the file. */
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "control/config/host.h"
 #include "control/config/limits.h"
 #include "control/config/settings_reader.h"
 
-#define MS_NS           1000000ull
-#define CPU_MAX         1023
-#define EXTRA_MAX       1024
-#define DEVICE_MAX      512
-#define SOCKET_MAX      107 /* sun_path without its NUL */
-#define MEMORY_MIB_MIN  64
-#define MEMORY_MIB_MAX  1048576
-#define FLOWS_MIN       1024
-#define CONTROL_DEFAULT 10000u /* packets per second and direction */
-#define CONTROL_BURST   100u   /* at least */
+#define MS_NS          1000000ull
+#define CPU_MAX        1023
+#define EXTRA_MAX      1024
+#define SOCKET_MAX     107 /* sun_path without its NUL */
+#define PATH_BYTES_MAX 255
+#define MEMORY_MIB_MIN 64
+#define MEMORY_MIB_MAX 1048576
+#define FLOWS_MIN      1024
+#define PINS_DEFAULT   "/sys/fs/bpf/sluice/v1"
 
 static void read_memory(struct reader *r, const config_setting_t *setting, void *target)
 {
@@ -141,17 +140,32 @@ static void read_eal(struct reader *r, const config_setting_t *setting, void *ta
     check_default_cpus(r, setting, eal);
 }
 
-static void read_socket(struct reader *r, const config_setting_t *setting, void *target)
+static void read_path(struct reader *r, const config_setting_t *setting, size_t max,
+                      const char **target)
 {
-    struct control_settings *control = target;
     const char *path;
 
-    if (!read_kept_string(r, setting, 1, SOCKET_MAX, &path))
+    if (!read_kept_string(r, setting, 1, max, &path))
         return;
     if (*path == '/')
-        control->socket = path;
+        *target = path;
     else
         refuse(r, setting, "", "the path must start with /");
+}
+
+static void read_socket(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_path(r, setting, SOCKET_MAX, &((struct control_settings *)target)->socket);
+}
+
+static void read_pins(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_path(r, setting, PATH_BYTES_MAX, &((struct control_settings *)target)->pins);
+}
+
+static void read_deny(struct reader *r, const config_setting_t *setting, void *target)
+{
+    read_path(r, setting, PATH_BYTES_MAX, &((struct control_settings *)target)->deny);
 }
 
 static void read_period(struct reader *r, const config_setting_t *setting, void *target)
@@ -164,8 +178,12 @@ static void read_period(struct reader *r, const config_setting_t *setting, void 
 
 static void read_control(struct reader *r, const config_setting_t *setting, void *target)
 {
-    static const struct key keys[] = {{"socket", read_socket, false},
-                                      {"period", read_period, false}};
+    static const struct key keys[] = {
+        {"socket", read_socket, false},
+        {"period", read_period, false},
+        {"pins", read_pins, false},
+        {"deny", read_deny, false},
+    };
 
     (void)target;
     READ_GROUP(r, setting, keys, &settings_of(r)->control);
@@ -234,83 +252,6 @@ static void read_flows(struct reader *r, const config_setting_t *setting, void *
     READ_GROUP(r, setting, keys, &settings_of(r)->dataplane.timeouts);
 }
 
-static void read_gate_name(struct reader *r, const config_setting_t *setting, void *target)
-{
-    struct gate_settings *gate = target;
-    char name[POLICY_NAME_MAX + 1];
-
-    if (!read_name(r, setting, name))
-        return;
-    gate->name = arena_copy(r->arena, name);
-    r->out_of_memory |= !gate->name;
-}
-
-static void read_devices(struct reader *r, const config_setting_t *setting,
-                         struct port_settings *port)
-{
-    int n = read_elements(r, setting, true, 1, DATAPLANE_DEVICES_MAX);
-
-    for (int i = 0; i < n; i++) {
-        const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
-        const char **device = &port->devices[port->n_devices];
-
-        if (!read_kept_string(r, element, 1, DEVICE_MAX, device))
-            continue;
-        host_check_device(r, element, *device);
-        port->n_devices++;
-    }
-}
-
-static void read_outside(struct reader *r, const config_setting_t *setting, void *target)
-{
-    read_devices(r, setting, &((struct gate_settings *)target)->outside);
-}
-
-static void read_inside(struct reader *r, const config_setting_t *setting, void *target)
-{
-    read_devices(r, setting, &((struct gate_settings *)target)->inside);
-}
-
-/* Bounded, but never shut: ARP and neighbour discovery pass here. */
-static void read_gate_control(struct reader *r, const config_setting_t *setting, void *target)
-{
-    struct quota_rate *control = &((struct gate_settings *)target)->control, read = *control;
-
-    if (!read_rate(r, setting, &read))
-        return;
-    if (read.unlimited || !read.amount) {
-        refuse(r, setting, "1..1000000000 per s, min, h or day",
-               "control traffic needs a rate above 0 and a limit");
-        return;
-    }
-    *control = read;
-    control->burst = limits_default_burst(control, CONTROL_BURST);
-}
-
-static void read_gates(struct reader *r, const config_setting_t *setting, void *target)
-{
-    static const struct key keys[] = {
-        {"name", read_gate_name, true},
-        {"outside", read_outside, true},
-        {"inside", read_inside, true},
-        {"control", read_gate_control, false},
-    };
-    int n = read_elements(r, setting, false, 1, DATAPLANE_GATES_MAX);
-
-    (void)target;
-    for (int i = 0; i < n; i++) {
-        const config_setting_t *group = config_setting_get_elem(setting, (unsigned)i);
-        struct gate_settings *gate = &settings_of(r)->dataplane.gates[i];
-
-        gate->name = "";
-        gate->control = (struct quota_rate){.amount = CONTROL_DEFAULT, .period_s = 1};
-        gate->control.burst = limits_default_burst(&gate->control, CONTROL_BURST);
-        places_of(r)->gates[i] = node_of(group);
-        READ_GROUP(r, group, keys, gate);
-        settings_of(r)->dataplane.n_gates++;
-    }
-}
-
 static void set_defaults(struct settings *settings)
 {
     settings->dataplane.eal = (struct eal_settings){
@@ -333,6 +274,20 @@ static void set_defaults(struct settings *settings)
     };
     settings->control.socket = "/run/sluice/sluice.sock";
     settings->control.period_ns = 50 * MS_NS;
+    settings->control.pins = PINS_DEFAULT;
+}
+
+/* The deny list is a file beside the socket. */
+static void settle_control(struct reader *r)
+{
+    struct control_settings *control = &settings_of(r)->control;
+    char path[SOCKET_MAX + sizeof(".deny")];
+
+    if (control->deny)
+        return;
+    snprintf(path, sizeof(path), "%s.deny", control->socket);
+    control->deny = arena_copy(r->arena, path);
+    r->out_of_memory |= !control->deny;
 }
 
 void read_gate_group(struct reader *r, const config_setting_t *group)
@@ -346,6 +301,7 @@ void read_gate_group(struct reader *r, const config_setting_t *group)
 
     set_defaults(settings_of(r));
     READ_GROUP(r, group, keys, NULL);
+    settle_control(r);
 }
 
 void read_root(struct reader *r, const config_setting_t *root)
@@ -358,6 +314,7 @@ void read_root(struct reader *r, const config_setting_t *root)
 
     set_defaults(settings_of(r));
     READ_GROUP(r, root, keys, NULL);
+    settle_control(r);
     if (!config_setting_get_member(root, "eal"))
         check_default_cpus(r, root, &settings_of(r)->dataplane.eal);
 }

@@ -169,6 +169,15 @@ static void read_silence(struct reader *r, const config_setting_t *setting, void
     read_duration(r, setting, &limits, &((struct policy_service *)target)->silence_ns);
 }
 
+static void read_service_standby(struct reader *r, const config_setting_t *setting, void *target)
+{
+    static const char *const words[] = {"open", "closed", NULL};
+    int i;
+
+    if (read_word(r, setting, words, &i))
+        ((struct policy_service *)target)->closed_in_standby = i == 1;
+}
+
 static void read_refuse_rate(struct reader *r, const config_setting_t *setting, void *target)
 {
     struct quota_rate *rate = &((struct policy_service *)target)->refuse_rate;
@@ -236,6 +245,7 @@ static void read_service(struct reader *r, const config_setting_t *group,
         {"slo", read_slo, false},
         {"refuse", leave, false},
         {"refuse_rate", read_refuse_rate, false},
+        {"standby", read_service_standby, false},
     };
 
     READ_GROUP(r, group, keys, service);

@@ -8,6 +8,7 @@
 /* Where things stand in the file, for the checks that compare them; by index of the thing. */
 struct places {
     const struct scan_node *gates[DATAPLANE_GATES_MAX];
+    const config_setting_t *gate_groups[DATAPLANE_GATES_MAX];
     const struct scan_node *tenants, *services; /* the lists */
     const struct scan_node **tenant_names;
     const struct scan_node **prefixes;
@@ -46,6 +47,7 @@ static inline struct places *places_of(struct reader *r)
 void read_root(struct reader *r, const config_setting_t *root);
 /* Those of them that decide, as a group of another document. */
 void read_gate_group(struct reader *r, const config_setting_t *group);
+void read_gates(struct reader *r, const config_setting_t *setting, void *target);
 void read_tenants(struct reader *r, const config_setting_t *setting, void *target);
 void read_services(struct reader *r, const config_setting_t *setting, void *target);
 /* The groups of a service that say what becomes of work beyond its capacity; the target is the
@@ -70,6 +72,8 @@ void check_service(struct reader *r, const config_setting_t *group,
 void check_sizes(struct reader *r, const config_setting_t *group,
                  const struct policy_service *service);
 void check_idle_timeouts(struct reader *r);
+/* What XDP needs of the devices of a gate. */
+void check_xdp(struct reader *r);
 /* What only shows when everything is read: names, prefixes, devices and services that collide. */
 void check_all(struct reader *r);
 void check_overlaps(struct reader *r);

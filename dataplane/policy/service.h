@@ -106,6 +106,7 @@ struct policy_service {
     enum policy_protocol protocol;
     enum policy_unit unit;
     enum policy_refusal refusal;
+    bool closed_in_standby; /* no new work while the workers are away and its capacity unknown */
     enum policy_turn turn;
     struct quota_rate refuse_rate; /* answered refusals per period; the rest is dropped */
     struct quota_rate capacity;    /* completions per period; unlimited: not known */

@@ -233,11 +233,16 @@ static void the_example_shows_the_defaults(void **state)
         assert_true(used < sizeof(text));
     }
     fclose(file);
-    assert_int_equal(uncovered, 22);
+    assert_int_equal(uncovered, 30);
     s = config_text_accepted(text, "");
     assert_int_equal(config_load(SLUICE_EXAMPLE, NULL, stderr, &shipped), 0);
     assert_string_equal(s->control.socket, "/run/sluice/sluice.sock");
     assert_int_equal(s->control.period_ns, 50000000);
+    assert_string_equal(s->control.deny, shipped->control.deny);
+    assert_string_equal(s->control.pins, shipped->control.pins);
+    assert_memory_equal(&s->dataplane.gates[0].xdp, &shipped->dataplane.gates[0].xdp,
+                        sizeof(s->dataplane.gates[0].xdp));
+    assert_int_equal(s->policy.services[0].closed_in_standby, false);
     assert_int_equal(s->dataplane.gates[0].control.amount, 10000);
     assert_int_equal(s->dataplane.flows_max, 65536);
     assert_int_equal(s->dataplane.timeouts.linger_ms, 1000);
