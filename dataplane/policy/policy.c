@@ -296,6 +296,8 @@ struct policy_tables policy_tables(const struct policy *policy)
     struct policy_tables tables = {
         .tenants_v4 = prefix_table_view(policy->prefixes_v4),
         .tenants_v6 = prefix_table_view(policy->prefixes_v6),
+        .denied_v4 = prefix_table_view(policy->denied_v4),
+        .denied_v6 = prefix_table_view(policy->denied_v6),
     };
 
     tables.spans = service_map_spans(policy->map, &tables.n_spans);

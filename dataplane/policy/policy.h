@@ -112,6 +112,7 @@ bool policy_is_probe(const struct policy *policy, uint32_t service, const struct
  * prefixes and services of the spans are indices; the arrays live as long as the policy. */
 struct policy_tables {
     struct prefix_view tenants_v4, tenants_v6; /* POLICY_NONE: of no prefix */
+    struct prefix_view denied_v4, denied_v6;   /* 1; 0: not denied */
     const struct service_span *spans;
     uint32_t n_spans;
 };
