@@ -38,6 +38,11 @@ struct settings {
     struct config_arena *arena;
 };
 
+/* Receive queues of a network interface: rx and combined of `ethtool -l`. */
+struct config_channels {
+    uint32_t rx, combined;
+};
+
 /*
  * The machine that a file is checked against: are its CPUs, network interfaces and PCI devices
  * there? A file may be checked on another machine than the one it is for, so there it is a warning
@@ -46,6 +51,8 @@ struct settings {
 struct config_host {
     const char *root;                 /* in front of /sys and /proc; "" but for tests */
     bool (*may_run_on)(uint32_t cpu); /* does the kernel let this process run there? */
+    /* False: the interface, or its driver, does not tell. */
+    bool (*channels_of)(const char *interface, struct config_channels *channels);
     bool required;
 };
 struct config_host config_this_host(bool required);

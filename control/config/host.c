@@ -3,10 +3,15 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "control/config/limits.h"
@@ -31,9 +36,27 @@ static bool may_run_on(uint32_t cpu)
     return may;
 }
 
+/* By a socket, which is in the namespace of this process; /sys may show another one's. */
+static bool channels_of(const char *interface, struct config_channels *channels)
+{
+    struct ethtool_channels asked = {.cmd = ETHTOOL_GCHANNELS};
+    struct ifreq request = {.ifr_data = (void *)&asked};
+    int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known;
+
+    if (sock < 0)
+        return false;
+    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+    known = ioctl(sock, SIOCETHTOOL, &request) == 0;
+    close(sock);
+    *channels = (struct config_channels){asked.rx_count, asked.combined_count};
+    return known;
+}
+
 struct config_host config_this_host(bool required)
 {
-    return (struct config_host){.root = "", .may_run_on = may_run_on, .required = required};
+    return (struct config_host){
+        .root = "", .may_run_on = may_run_on, .channels_of = channels_of, .required = required};
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -230,4 +253,115 @@ void host_check_device(struct reader *r, const config_setting_t *setting, const 
         check_interface(r, setting, interface);
     else if (pci_name(device, card))
         check_pci(r, setting, card);
+}
+
+/* -- queues of AF_XDP -- */
+
+static bool is_af_xdp(const char *device)
+{
+    return !strncmp(device, "net_af_xdp", strlen("net_af_xdp"));
+}
+
+static bool is_af_xdp_on(const char *device, const char *interface)
+{
+    char name[HOST_INTERFACE_MAX];
+
+    return is_af_xdp(device) && host_interface_of(device, name) && !strcmp(name, interface);
+}
+
+static unsigned long argument(const char *device, const char *key, unsigned long otherwise)
+{
+    const char *at = strstr(device, key);
+
+    return at ? strtoul(at + strlen(key), NULL, 0) : otherwise;
+}
+
+static bool takes(const char *device, uint32_t queue)
+{
+    unsigned long first = argument(device, ",start_queue=", 0);
+
+    return queue >= first && queue - first < argument(device, ",queue_count=", 1);
+}
+
+/* How many of an interface's queues are taken; *in_front of them without a gap from queue 0 on. */
+static uint32_t count_taken(const struct port_settings *port, const char *interface,
+                            uint32_t n_queues, uint32_t *in_front)
+{
+    uint32_t taken = 0;
+
+    *in_front = 0;
+    for (uint32_t queue = 0; queue < n_queues; queue++) {
+        uint32_t i = 0;
+
+        while (i < port->n_devices &&
+               (!is_af_xdp_on(port->devices[i], interface) || !takes(port->devices[i], queue)))
+            i++;
+        if (i == port->n_devices)
+            continue;
+        *in_front += *in_front == queue;
+        taken++;
+    }
+    return taken;
+}
+
+/* The ways out; `keep`: so many queues would do, 0: fewer are no help. The driver gives several
+ * queues to one device only where they are combined; veth counts the two kinds apart, and with XDP
+ * its peer may have no more of the one than it has of the other. */
+static void suggest(const char *interface, const struct config_channels *has, uint32_t keep,
+                    char text[256])
+{
+    uint32_t n_queues = has->rx + has->combined;
+    int used;
+
+    if (has->rx)
+        used = snprintf(text, 256, "a device for each, start_queue=0 to %u)", n_queues - 1);
+    else
+        used = snprintf(text, 256, "queue_count=%u)", n_queues);
+    if (!keep)
+        return;
+    used += snprintf(text + used, 256 - (size_t)used,
+                     ", or give it no more than that (ethtool -L %s %s %u", interface,
+                     has->rx ? "rx" : "combined", keep);
+    if (has->rx)
+        snprintf(text + used, 256 - (size_t)used, ", and tx %u at the peer of a veth)", keep);
+    else
+        snprintf(text + used, 256 - (size_t)used, ")");
+}
+
+static void check_taken(struct reader *r, const config_setting_t *setting,
+                        const struct port_settings *port, const char *interface)
+{
+    struct config_channels has;
+    uint32_t n_queues, taken, in_front;
+    char suggestion[256];
+
+    if (!settings_reader(r)->host->channels_of(interface, &has))
+        return;
+    n_queues = has.rx + has.combined;
+    taken = count_taken(port, interface, n_queues, &in_front);
+    if (taken == n_queues)
+        return;
+    suggest(interface, &has, in_front == taken ? taken : 0, suggestion);
+    missing(r, setting,
+            "interface %s has %u receive queues, of which AF_XDP takes %u here, and what arrives "
+            "on others is lost: take them all (%s",
+            interface, n_queues, taken, suggestion);
+}
+
+void host_check_queues(struct reader *r, const config_setting_t *setting,
+                       const struct port_settings *port)
+{
+    if (!settings_reader(r)->host)
+        return;
+    for (uint32_t i = 0; i < port->n_devices; i++) {
+        char interface[HOST_INTERFACE_MAX];
+        uint32_t first = 0;
+
+        if (!is_af_xdp(port->devices[i]) || !host_interface_of(port->devices[i], interface))
+            continue;
+        while (!is_af_xdp_on(port->devices[first], interface))
+            first++;
+        if (first == i)
+            check_taken(r, setting, port, interface);
+    }
 }

@@ -22,4 +22,9 @@ bool host_is_pci(const char *device);
 #define HOST_INTERFACE_MAX 64
 bool host_interface_of(const char *device, char name[HOST_INTERFACE_MAX]);
 
+/* An AF_XDP device is given what arrives on the queues it names, and nobody the rest: the devices
+ * of a port take all receive queues of their interfaces. `setting` is the list of them. */
+void host_check_queues(struct reader *r, const config_setting_t *setting,
+                       const struct port_settings *port);
+
 #endif

@@ -35,6 +35,7 @@ static void read_devices(struct reader *r, const config_setting_t *setting,
         host_check_device(r, element, *device);
         port->n_devices++;
     }
+    host_check_queues(r, setting, port);
 }
 
 static void read_outside(struct reader *r, const config_setting_t *setting, void *target)

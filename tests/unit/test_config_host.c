@@ -37,9 +37,20 @@ static bool may_run_on(uint32_t cpu)
     return cpu != 8;
 }
 
-static const struct config_host here = {"m", may_run_on, true},
-                                elsewhere = {"m", may_run_on, false},
-                                empty = {"nowhere", may_run_on, true};
+/* veth counts its queues as rx and tx, a network card as combined; lo does not tell. */
+static bool channels_of(const char *interface, struct config_channels *channels)
+{
+    *channels = (struct config_channels){0, 0};
+    if (!strcmp(interface, "eth0"))
+        channels->combined = 4;
+    else if (!strcmp(interface, "veth_of_15_byte"))
+        channels->rx = 2;
+    return strcmp(interface, "lo") != 0;
+}
+
+static const struct config_host here = {"m", may_run_on, channels_of, true},
+                                elsewhere = {"m", may_run_on, channels_of, false},
+                                empty = {"nowhere", may_run_on, channels_of, true};
 
 static void make(const char *path, const char *text)
 {
@@ -128,7 +139,7 @@ static void interfaces_must_be_there(void **state)
 {
     (void)state;
     accepted(&here, GATE("\"net_af_packet0,iface=eth0,qpairs=2\"", "\"net_af_xdp0,iface=lo\""), "");
-    accepted(&here, GATE("\"net_af_xdp,busy_budget=0,iface=veth_of_15_byte\"", "\"net_tap0\""), "");
+    accepted(&here, GATE("\"net_af_packet,qpairs=1,iface=veth_of_15_byte\"", "\"net_tap0\""), "");
     refused(&here, GATE("\"net_ring0\", \"net_af_packet0,iface=eth\"", "\"net_af_xdp0,iface=g1\""),
             "front.conf:1: gates[0].outside[1]: there is no interface \"eth\" in this network "
             "namespace (there are: lo, eth0, veth_of_15_byte)\n"
@@ -165,6 +176,48 @@ static void pci_devices_must_be_there(void **state)
             "cards: 0000:03:00.0, 0000:03:00.1)\n"
             "front.conf:2: gates[0].inside[0]: there is no PCI device 0000:03:01.0 here (network "
             "cards: 0000:03:00.0, 0000:03:00.1)\n");
+}
+
+#define CARD "net_af_xdp0,iface=eth0"
+#define VETH "busy_budget=0,iface=veth_of_15_byte"
+
+static void case_S7_all_queues_must_be_taken(void **state)
+{
+    (void)state;
+    accepted(&here, GATE("\"" CARD ",queue_count=4\"", "\"net_af_xdp1,iface=lo\""), "");
+    accepted(
+        &here,
+        GATE("\"net_af_xdp0," VETH "\",\n\"net_af_xdp1," VETH ",start_queue=1\"", "\"net_ring0\""),
+        "");
+    /* The rest of the queues has somebody else: sockets of AF_PACKET see all of them. */
+    accepted(&here, GATE("\"net_af_packet0,iface=eth0\"", "\"net_ring0\""), "");
+    refused(&here, GATE("\"" CARD "\"", "\"net_af_xdp1," VETH "\""),
+            "front.conf:1: gates[0].outside: interface eth0 has 4 receive queues, of which AF_XDP "
+            "takes 1 here, and what arrives on others is lost: take them all (queue_count=4), or "
+            "give it no more than that (ethtool -L eth0 combined 1)\n"
+            "front.conf:2: gates[0].inside: interface veth_of_15_byte has 2 receive queues, of "
+            "which AF_XDP takes 1 here, and what arrives on others is lost: take them all (a "
+            "device for each, start_queue=0 to 1), or give it no more than that (ethtool -L "
+            "veth_of_15_byte rx 1, and tx 1 at the peer of a veth)\n");
+}
+
+/* Told once for each interface; a smaller number of queues is no help where queue 0 is left. */
+static void case_S7_queues_behind_a_gap_are_no_fewer(void **state)
+{
+    (void)state;
+    refused(&here,
+            GATE("\"net_af_xdp0,iface=eth0,start_queue=1\", \"net_af_xdp1," VETH
+                 "\", \"net_af_xdp2,start_queue=2,queue_count=2,iface=eth0\"",
+                 "\"net_af_xdp3," VETH ",start_queue=1\""),
+            "front.conf:1: gates[0].outside: interface eth0 has 4 receive queues, of which AF_XDP "
+            "takes 3 here, and what arrives on others is lost: take them all (queue_count=4)\n"
+            "front.conf:1: gates[0].outside: interface veth_of_15_byte has 2 receive queues, of "
+            "which AF_XDP takes 1 here, and what arrives on others is lost: take them all (a "
+            "device for each, start_queue=0 to 1), or give it no more than that (ethtool -L "
+            "veth_of_15_byte rx 1, and tx 1 at the peer of a veth)\n"
+            "front.conf:2: gates[0].inside: interface veth_of_15_byte has 2 receive queues, of "
+            "which AF_XDP takes 1 here, and what arrives on others is lost: take them all (a "
+            "device for each, start_queue=0 to 1)\n");
 }
 
 /* A file may be checked on another machine; and mistakes of the file come first. */
@@ -223,6 +276,8 @@ int main(void)
         cmocka_unit_test(interfaces_must_be_there),
         cmocka_unit_test(many_interfaces_are_not_all_listed),
         cmocka_unit_test(pci_devices_must_be_there),
+        cmocka_unit_test(case_S7_all_queues_must_be_taken),
+        cmocka_unit_test(case_S7_queues_behind_a_gap_are_no_fewer),
         cmocka_unit_test(elsewhere_it_is_a_warning),
         cmocka_unit_test(a_machine_that_cannot_be_asked),
         cmocka_unit_test(this_host_is_asked),
