@@ -28,6 +28,7 @@ ROOMS = {
                                "control/serve/"],
     "control/cli/": [],
     "bpf/": [POLICY, ADMISSION, PACKET],
+    "tools/bench/xdp/": PLAIN + ["bpf/"],
     "tools/bench/": PLAIN + [WORKER],
     "tools/scenario/": [POLICY, "control/config/"],
     "tools/load/": ["tools/scenario/"],
@@ -40,7 +41,7 @@ ROOMS = {
 LIBRARIES = {
     r"rte_": [WORKER, "tests/", "tools/bench/"],
     r"numa\.h": [WORKER],
-    r"bpf/(libbpf|bpf|btf)\.h": ["control/plane/", "tests/bpf/"],
+    r"bpf/(libbpf|bpf|btf)\.h": ["control/plane/", "tests/bpf/", "tools/bench/xdp/"],
     r"libconfig\.h": ["control/config/", "tools/scenario/"],
     r"jansson\.h": ["control/serve/", "control/cli/", "tests/", "tools/sim/"],
 }

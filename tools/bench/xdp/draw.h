@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What draw.bpf.c and its users share. */
+#ifndef SLUICE_BENCH_DRAW_H
+#define SLUICE_BENCH_DRAW_H
+
+#include <stdint.h>
+
+/* Sources are first, first + 1 ... first + sources - 1, each as likely as another. */
+struct draw_plan {
+    uint32_t first;   /* address in host byte order */
+    uint32_t into;    /* index of the interface that frames are sent to */
+    uint64_t sources; /* 1 to 2^32 */
+};
+
+#endif
