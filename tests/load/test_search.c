@@ -14,7 +14,7 @@ static void assert_trials(struct search search, uint64_t limit, const uint64_t *
 {
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(search_next(&search), trials[i]);
-        search_learn(&search, trials[i], trials[i] <= limit);
+        search_learn(&search, trials[i], trials[i] <= limit ? FINDING_HOLDS : FINDING_LATE);
     }
     assert_int_equal(search_next(&search), 0);
     assert_int_equal(search.low, answer);
@@ -52,6 +52,72 @@ static void one_rate_is_one_trial(void **state)
     (void)state;
     ASSERT_TRIALS(search, 7, 7, 7);
     ASSERT_TRIALS(search, 6, 0, 7);
+}
+
+struct trial {
+    uint64_t rate;
+    enum finding finding;
+};
+
+/* Plays them, each of which is to be the next, and what comes after them. */
+static struct search play(const struct trial *trials, size_t n, uint64_t next)
+{
+    struct search search = {.min = 10, .max = 1000, .precision_percent = 50};
+
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(search_next(&search), trials[i].rate);
+        search_learn(&search, trials[i].rate, trials[i].finding);
+    }
+    assert_int_equal(search_next(&search), next);
+    return search;
+}
+
+static void what_the_generator_missed_is_tried_again(void **state)
+{
+    const struct trial missed_twice[] = {
+        {10, FINDING_HOLDS}, {20, FINDING_GENERATOR}, {20, FINDING_GENERATOR},
+        {20, FINDING_HOLDS}, {40, FINDING_GENERATOR}, {40, FINDING_GENERATOR},
+        {40, FINDING_LATE},  {30, FINDING_GENERATOR}, {30, FINDING_HOLDS},
+    };
+    struct search search = play(missed_twice, 9, 0);
+
+    (void)state;
+    assert_int_equal(search.low, 30);
+    assert_int_equal(search.high, 40);
+    assert_int_equal(search.limit, FINDING_LATE);
+}
+
+static void a_rate_fails_when_the_generator_missed_it_three_times(void **state)
+{
+    const struct trial missed[] = {
+        {10, FINDING_HOLDS},     {20, FINDING_HOLDS},     {40, FINDING_GENERATOR},
+        {40, FINDING_GENERATOR}, {40, FINDING_GENERATOR}, {30, FINDING_GENERATOR},
+        {30, FINDING_GENERATOR}, {30, FINDING_HOLDS},
+    };
+    const struct trial always[] = {
+        {10, FINDING_GENERATOR}, {10, FINDING_GENERATOR}, {10, FINDING_GENERATOR}};
+    struct search search = play(missed, 8, 0);
+
+    (void)state;
+    assert_int_equal(search.low, 30);
+    assert_int_equal(search.high, 40);
+    assert_int_equal(search.limit, FINDING_GENERATOR);
+    search = play(always, 3, 0);
+    assert_int_equal(search.low, 0);
+    assert_int_equal(search.limit, FINDING_GENERATOR);
+}
+
+/* The reason is that of the lowest rate that fails. */
+static void the_limit_is_why_the_last_rate_failed(void **state)
+{
+    const struct trial trials[] = {{10, FINDING_HOLDS},
+                                   {20, FINDING_HOLDS},
+                                   {40, FINDING_HOLDS},
+                                   {80, FINDING_REFUSED},
+                                   {60, FINDING_LATE}};
+
+    (void)state;
+    assert_int_equal(play(trials, 5, 0).limit, FINDING_LATE);
 }
 
 static enum finding judge(uint64_t useful, uint64_t late, uint64_t unfinished, uint64_t refused,
@@ -106,6 +172,9 @@ int main(void)
         cmocka_unit_test(the_bracket_doubles_and_is_then_halved),
         cmocka_unit_test(precision_ends_it_early),
         cmocka_unit_test(one_rate_is_one_trial),
+        cmocka_unit_test(what_the_generator_missed_is_tried_again),
+        cmocka_unit_test(a_rate_fails_when_the_generator_missed_it_three_times),
+        cmocka_unit_test(the_limit_is_why_the_last_rate_failed),
         cmocka_unit_test(a_percentile_and_one_percent_of_refusals),
         cmocka_unit_test(a_generator_that_falls_behind_says_nothing_of_the_service),
     };

@@ -145,11 +145,10 @@ static void print_head(const struct load_options *options)
     printf(" %10s  %s\n", "eff_ms", "finding");
 }
 
-static void print_answer(const struct load_options *options, const struct search *search,
-                         enum finding limit)
+static void print_answer(const struct load_options *options, const struct search *search)
 {
     const char *unit = parse_unit_name(options->find.period_ns);
-    const char *why = search->high ? finding_names[limit] : "max";
+    const char *why = search->high ? finding_names[search->limit] : "max";
 
     if (options->format == LOAD_JSON) {
         printf("],\"unit\":\"%s\",\"limit\":\"%s\",\"found\":", unit, why);
@@ -165,8 +164,7 @@ static void print_answer(const struct load_options *options, const struct search
 }
 
 /* One trial, and what it taught. */
-static int run_trial(const struct load_options *options, struct search *search, uint64_t rate,
-                     enum finding *limit)
+static int run_trial(const struct load_options *options, struct search *search, uint64_t rate)
 {
     struct results results;
     enum finding finding;
@@ -177,9 +175,7 @@ static int run_trial(const struct load_options *options, struct search *search, 
     finding = search_judge(&results, options->find.percentile);
     print_trial(options, rate, &results, finding);
     results_free(&results);
-    search_learn(search, rate, finding == FINDING_HOLDS);
-    if (finding != FINDING_HOLDS)
-        *limit = finding;
+    search_learn(search, rate, finding);
     return 0;
 }
 
@@ -188,7 +184,6 @@ int find_run(const struct load_options *options)
     struct search search = {.min = options->find.min,
                             .max = options->find.max,
                             .precision_percent = options->find.precision_percent};
-    enum finding limit = FINDING_HOLDS;
     uint64_t rate = search_next(&search);
     int status;
 
@@ -198,7 +193,7 @@ int find_run(const struct load_options *options)
         return status;
     print_head(options);
     do {
-        status = run_trial(options, &search, rate, &limit);
+        status = run_trial(options, &search, rate);
         rate = status ? 0 : search_next(&search);
         if (rate) {
             status = wait_until_alone(options);
@@ -208,6 +203,6 @@ int find_run(const struct load_options *options)
     } while (rate && status == 0);
     if (status < 0)
         return status;
-    print_answer(options, &search, limit);
+    print_answer(options, &search);
     return status || !search.low;
 }

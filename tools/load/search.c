@@ -29,10 +29,15 @@ uint64_t search_next(const struct search *search)
     return low + (high - low) / 2;
 }
 
-void search_learn(struct search *search, uint64_t rate, bool holds)
+void search_learn(struct search *search, uint64_t rate, enum finding finding)
 {
-    if (holds)
+    if (finding == FINDING_GENERATOR && ++search->fell_short < SEARCH_TRIES)
+        return;
+    search->fell_short = 0;
+    if (finding == FINDING_HOLDS) {
         search->low = rate;
-    else
+    } else {
         search->high = rate;
+        search->limit = finding;
+    }
 }
