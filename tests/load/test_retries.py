@@ -84,9 +84,9 @@ def test_work_is_useful_after_its_third_attempt(refuser):
 
 def test_a_kept_connection_stays_until_the_last_attempt(refuser):
     server = refuser(2)
-    # Two pieces of work, 0.1 s apart, are refused once each. One is done while the other waits.
-    result = measure(server.port, "-r", "10/s", "-d", "200ms", "--attempts", "2", "--jitter", "none",
-                     "--backoff", "300ms..300ms", "--deadline", "20s", "--keep-alive", "1")
+    # Two pieces of work, 0.5 s apart, are refused once each. One is done while the other waits.
+    result = measure(server.port, "-r", "2/s", "-d", "1s", "--attempts", "2", "--jitter", "none",
+                     "--backoff", "1s..1s", "--deadline", "20s", "--keep-alive", "1")
     assert outcomes(result) == only("useful", 2)
     assert result["attempts"] == 4
     assert server.connections == 1
