@@ -10,8 +10,6 @@
 #include "dataplane/admission/shed.h"
 
 #define CLIENTS_NS 1000000000ull /* how long a window of distinct clients is */
-/* The operator's ramp turns others away than shedding does. */
-#define SALT_TURNED_AWAY 0x5bd1e995u
 
 /* What has been found out about an attempt on its way through the checks. */
 struct offer {
@@ -167,7 +165,7 @@ static inline enum reason ask_shedding(struct offer *o)
         if (shed_hits(shed_hash_of(o, 0), shed_decay(p, age_since_ns(o->now_ns, stamped_ns))))
             return REASON_SHED;
     }
-    if (away && shed_hits(shed_hash_of(o, SALT_TURNED_AWAY), away))
+    if (away && shed_hits(shed_hash_of(o, SHED_SALT_TURNED_AWAY), away))
         return REASON_SHED;
     return REASON_NONE;
 }

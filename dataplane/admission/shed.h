@@ -16,6 +16,8 @@
 #define SHED_STALE_NS 500000000ull   /* a probability published longer ago than this decays */
 #define SHED_HALVE_NS 1000000000ull  /* and halves each time this passes again */
 #define SHED_EPOCH_NS 60000000000ull /* how long a client keeps its answer */
+/* Into the epoch: the operator's ramp turns others away than shedding does. */
+#define SHED_SALT_TURNED_AWAY 0x5bd1e995u
 
 /*
  * What is left of `p`, published `age_ns` ago: all of it until it is stale, half of it
