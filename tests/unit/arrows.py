@@ -25,7 +25,7 @@ ROOMS = {
     "control/config/": [POLICY, ADMISSION + "bucket.h", WORKER + "settings.h"],
     "control/serve/": PLAIN + [WORKER + "worker.h", "control/config/", "control/plane/plane.h"],
     "control/plane/": PLAIN + [WORKER + "worker.h", WORKER + "settings.h", "control/config/",
-                               "control/serve/"],
+                               "control/serve/", "bpf/"],
     "control/cli/": [],
     "bpf/": [POLICY, ADMISSION, PACKET],
     "tools/bench/xdp/": PLAIN + ["bpf/"],
@@ -34,7 +34,7 @@ ROOMS = {
     "tools/load/": ["tools/scenario/"],
     "tools/lab/": [],
     "tools/sim/": [POLICY, ADMISSION, "control/config/", "tools/scenario/"],
-    "tests/": PLAIN + [WORKER, "control/", "tools/"],
+    "tests/": PLAIN + [WORKER, "control/", "bpf/", "tools/"],
 }
 
 # Libraries that belong to some rooms only: header pattern -> rooms.

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The XDP program at an interface of a gate: a guard in front of the workers, and their stand-in
+ * when they are away. Verdicts, reasons and their order are those of dataplane/worker; what it
+ * shares with it are headers, what it is told are maps (maps.h).
+ *
+ * A packet's journey, in reading order: denied? malformed? guard or stand-in? onwards.
+ */
+#include "bpf/guard.h"
+#include "dataplane/packet/parse.h"
+
+/* Verified once, each for itself, like those of lookup.h: what they are handed is numbers. */
+int gate_parse(struct xdp_md *ctx, struct arrival *a);
+int gate_standby(struct arrival *a);
+int gate_guard(struct arrival *a);
+
+/* -- denied? -- */
+
+/* The source of an untagged TCP, UDP or ICMP packet of IPv4, before anything else is read: whatever
+ * the rest of it is, a denied one is dropped as denied. False: it has to be parsed. */
+static __always_inline bool peek_source(const struct xdp_md *ctx, struct address *source)
+{
+    const uint8_t *frame = (const uint8_t *)(long)ctx->data;
+    const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
+    const uint8_t *ip = frame + PARSE_ETHERNET_BYTES;
+    uint32_t word;
+
+    if (ip + PARSE_IPV4_BYTES > end)
+        return false;
+    if (parse_load16(frame + 12) != PARSE_TYPE_IPV4 || (ip[0] & 0xf0) != 0x40 ||
+        (ip[0] & 0x0f) < PARSE_IPV4_BYTES / 4)
+        return false;
+    if (ip[9] != PARSE_TCP && ip[9] != PARSE_UDP && ip[9] != PARSE_ICMP)
+        return false;
+    __builtin_memcpy(&word, ip + 12, sizeof(word));
+    *source = address_from_v4(word);
+    return true;
+}
+
+static __always_inline bool is_denied_v4(const struct xdp_image *image,
+                                         const struct address *source)
+{
+    return prefix_search(&image->denied_v4, source, 0, slot_at, range_at) != 0;
+}
+
+/* -- what is it? -- */
+
+__noinline int gate_parse(struct xdp_md *ctx, struct arrival *a)
+{
+    const uint8_t *frame = (const uint8_t *)(long)ctx->data;
+    const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
+
+    if (a)
+        parse_frame_until(frame, end, (uint32_t)(end - frame), &a->packet);
+    return 0;
+}
+
+/* -- guard or stand-in? -- */
+
+/* Is there a worker that takes what we send, and has it been seen of late? */
+static __always_inline bool is_guarded(const struct xdp_port *port, uint32_t queue)
+{
+    const struct heartbeat *beat;
+    uint64_t then_ns, now_ns;
+
+    if (options.guards)
+        return true;
+    if (queue >= XDP_QUEUES_MAX || !table_at(&xsks_map, queue))
+        return false;
+    beat = table_at(&heartbeats, port->worker[queue]);
+    then_ns = beat ? bucket_load(&beat->now_ns) : 0;
+    if (!then_ns)
+        return false;
+    now_ns = clock_coarse_ns();
+    return now_ns <= then_ns || now_ns - then_ns <= port->standby_after_ns;
+}
+
+/* Whom does it ask, and who asks? False: no service. */
+static __always_inline bool find_service(struct arrival *a)
+{
+    const struct xdp_service *service;
+
+    a->service = lookup_service(a->bank, &a->packet.destination,
+                                service_place(a->packet.protocol, a->packet.destination_port));
+    if (a->service == POLICY_NONE)
+        return false;
+    a->tenant = lookup_tenant(a->bank, &a->packet.source);
+    if (a->tenant == POLICY_NONE) {
+        service = service_of(a);
+        a->tenant = service ? service->tenant : 0;
+    }
+    return true;
+}
+
+__noinline int gate_standby(struct arrival *a)
+{
+    const struct xdp_image *image;
+
+    if (!a)
+        return REASON_NONE;
+    switch (a->packet.kind) {
+    case PACKET_NON_IP:
+    case PACKET_CONTROL:
+    case PACKET_ICMP_ERROR:
+        return standby_control(a);
+    }
+    if (a->direction != DIRECTION_IN)
+        return REASON_NONE;
+    if (a->packet.kind == PACKET_TCP || a->packet.kind == PACKET_UDP) {
+        if (!find_service(a))
+            return REASON_NONE;
+        return arrival_is_attempt(a) ? standby_attempt(a) : standby_charge(a);
+    }
+    image = image_of(a->bank);
+    return image ? standby_unasked(a, image->default_tenant) : REASON_NONE;
+}
+
+__noinline int gate_guard(struct arrival *a)
+{
+    if (!a || a->direction != DIRECTION_IN || !arrival_is_attempt(a) || !find_service(a))
+        return REASON_NONE;
+    return guard_attempt(a);
+}
+
+/* -- onwards -- */
+
+static __always_inline int drop(const struct arrival *a, struct xdp_port_counters *counters,
+                                uint32_t reason)
+{
+    if (reason < REASON_MAX)
+        counters->dropped[reason]++;
+    account_trace(a, XDP_WAY_DROP, reason);
+    return XDP_DROP;
+}
+
+static __always_inline int to_worker(const struct arrival *a, struct xdp_port_counters *counters,
+                                     const struct xdp_md *ctx)
+{
+    counters->socket++;
+    account_trace(a, XDP_WAY_SOCKET, REASON_NONE);
+    return (int)bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS);
+}
+
+static __always_inline int to_stack(const struct arrival *a, struct xdp_port_counters *counters)
+{
+    counters->passed++;
+    account_trace(a, XDP_WAY_PASS, REASON_NONE);
+    return XDP_PASS;
+}
+
+static __always_inline int past_workers(const struct arrival *a, struct xdp_port_counters *counters,
+                                        const struct xdp_port *port)
+{
+    if (port->standby != XDP_STANDBY_REDIRECT)
+        return to_stack(a, counters);
+    counters->redirected++;
+    account_trace(a, XDP_WAY_REDIRECT, REASON_NONE);
+    return (int)bpf_redirect_map(&devices, port->peer, XDP_DROP);
+}
+
+/* -- the journey -- */
+
+static __always_inline int judge(const struct xdp_md *ctx, struct arrival *a,
+                                 const struct xdp_port *port, struct xdp_port_counters *counters)
+{
+    uint32_t reason;
+
+    if (is_guarded(port, ctx->rx_queue_index)) {
+        counters->guarded++;
+        reason = gate_guard(a);
+        return reason ? drop(a, counters, reason) : to_worker(a, counters, ctx);
+    }
+    reason = gate_standby(a);
+    return reason ? drop(a, counters, reason) : past_workers(a, counters, port);
+}
+
+static __always_inline int gate_packet(struct xdp_md *ctx)
+{
+    struct arrival a = {.tenant = NOBODY, .service = NOBODY};
+    const struct xdp_control *state = table_at(&control, 0);
+    const struct xdp_port *port = table_at(&ports, options.port);
+    struct xdp_port_counters *counters = table_at(&port_counters, options.port);
+    const struct xdp_image *image;
+    struct address source;
+    bool denies, peeked = false;
+
+    if (!state || !port || !counters)
+        return XDP_PASS;
+    counters->received++;
+    a.bank = state->bank;
+    a.direction = port->direction;
+    image = table_at(&images, a.bank);
+    denies = state->ready && image && image->has_denied && port->direction == DIRECTION_IN;
+    if (denies) {
+        peeked = peek_source(ctx, &source);
+        if (peeked && is_denied_v4(image, &source))
+            return drop(&a, counters, REASON_DENIED);
+    }
+    gate_parse(ctx, &a);
+    if (denies && !peeked && packet_has_source(&a.packet) &&
+        lookup_denied(a.bank, &a.packet.source))
+        return drop(&a, counters, REASON_DENIED);
+    if (a.packet.kind == PACKET_MALFORMED)
+        return drop(&a, counters, a.packet.reason);
+    return state->ready ? judge(ctx, &a, port, counters) : to_stack(&a, counters);
+}
+
+SEC("xdp")
+int sluice_gate(struct xdp_md *ctx);
+int sluice_gate(struct xdp_md *ctx)
+{
+    return gate_packet(ctx);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
