@@ -208,7 +208,8 @@ void dataplane_receive_view(const struct dataplane *dp, uint32_t index, struct r
     const struct port *port = &dp->ports[lane->own_port];
     int depth = rte_eth_rx_queue_count(port->id, lane->queue);
 
-    *view = (struct receive_view){.device = port->device, .queue = lane->queue};
+    *view =
+        (struct receive_view){.device = port->device, .queue = lane->queue, .worker = lane->poller};
     if (depth >= 0) {
         view->depth = (uint64_t)depth;
         view->bound = port->rx_numbers;

@@ -361,8 +361,12 @@ void dataplane_receive_view(const struct dataplane *dp, uint32_t index, struct r
 {
     const struct queue_view *queue = &dp->ports[index].queues[0];
 
-    *view = (struct receive_view){dp->ports[index].device, queue->queue, queue->depth,
-                                  index ? 0 : 1024, queue->depth_source};
+    *view = (struct receive_view){.device = dp->ports[index].device,
+                                  .queue = queue->queue,
+                                  .depth = queue->depth,
+                                  .bound = index ? 0 : 1024,
+                                  .depth_source = queue->depth_source,
+                                  .worker = index};
 }
 
 uint32_t dataplane_retired_count(const struct dataplane *dp)
