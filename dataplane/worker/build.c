@@ -23,6 +23,16 @@ static size_t facts_bytes(const struct dataplane *dp)
     return (dp->ids.n_services + 1) * sizeof(struct service_facts);
 }
 
+/* Of the settings: the ports are opened when all this is built. */
+static uint32_t count_ports(const struct dataplane *dp)
+{
+    uint32_t n = 0;
+
+    for (uint32_t g = 0; g < dp->settings->n_gates; g++)
+        n += dp->settings->gates[g].outside.n_devices + dp->settings->gates[g].inside.n_devices;
+    return n;
+}
+
 static int allocate(struct dataplane *dp, uint32_t index)
 {
     uint32_t cpu = dp->settings->eal.worker_cpus[index];
@@ -33,7 +43,7 @@ static int allocate(struct dataplane *dp, uint32_t index)
     m->flows = memory_on_cpu(flow_table_bytes(flows_per_worker(dp)), cpu);
     m->silence = memory_on_cpu(silence_bytes(flows_per_worker(dp)), cpu);
     m->facts = memory_on_cpu(facts_bytes(dp), cpu);
-    m->outlets = memory_on_cpu(dp->n_ports * sizeof(struct outlet), cpu);
+    m->outlets = memory_on_cpu(count_ports(dp) * sizeof(struct outlet), cpu);
     m->handboxes = memory_on_cpu(dp->n_workers * sizeof(struct handbox), cpu);
     return m->worker && m->admission && m->flows && m->silence && m->facts && m->outlets &&
                    m->handboxes
@@ -45,7 +55,7 @@ static void connect_worker(struct dataplane *dp, struct worker *w)
 {
     w->burst.worker = w;
     w->all_lanes = dp->lanes;
-    w->n_ports = dp->n_ports;
+    w->n_ports = count_ports(dp);
     w->n_workers = dp->n_workers;
     w->inbox = dp->inboxes[w->index];
     w->inboxes = dp->inboxes;
@@ -126,7 +136,7 @@ void free_workers(struct dataplane *dp)
         memory_free(m->handboxes, dp->n_workers * sizeof(struct handbox));
         memory_free(m->facts, facts_bytes(dp));
         memory_free(m->silence, silence_bytes(flows_per_worker(dp)));
-        memory_free(m->outlets, dp->n_ports * sizeof(struct outlet));
+        memory_free(m->outlets, count_ports(dp) * sizeof(struct outlet));
         memory_free(m->flows, flow_table_bytes(flows_per_worker(dp)));
         memory_free(m->admission, admission_bytes(&dp->ids));
         memory_free(m->worker, sizeof(struct worker));

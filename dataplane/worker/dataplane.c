@@ -45,7 +45,8 @@ static int open_side(struct dataplane *dp, const char *gate, const char *side,
         struct port *port = &dp->ports[dp->n_ports];
         int err;
 
-        *port = (struct port){.device = from->devices[i], .gate = gate, .side = side};
+        *port = (struct port){
+            .device = from->devices[i], .gate = gate, .side = side, .care = dp->settings->care};
         err = port_open(port, &plan, why, why_bytes);
         if (err)
             return err;
@@ -82,7 +83,9 @@ static int choose_owners(struct dataplane *dp)
     return 0;
 }
 
-static int build(struct dataplane *dp, char *why, size_t why_bytes)
+/* The ports come last: from when a device is taken until the workers run nobody forwards what
+ * arrives. */
+static int build(struct dataplane *dp, const struct policy *policy, char *why, size_t why_bytes)
 {
     int err = choose_owners(dp);
 
@@ -91,13 +94,14 @@ static int build(struct dataplane *dp, char *why, size_t why_bytes)
     dp->pool = pool_create(dp->settings, why, why_bytes);
     if (!dp->pool)
         return -ENOMEM;
-    err = open_ports(dp, why, why_bytes);
-    if (err)
-        return err;
     clock_start(&dp->clock);
     err = build_workers(dp);
     if (err)
         return fail(err, "cannot build the workers' tables", why, why_bytes);
+    admission_shared_adopt(dp->shared, policy, dataplane_now_ns(dp));
+    err = open_ports(dp, why, why_bytes);
+    if (err)
+        return err;
     err = wiring_connect(dp);
     if (err)
         return fail(err, "the devices have more receive queues than can be polled", why, why_bytes);
@@ -126,7 +130,7 @@ int dataplane_create(const struct dataplane_settings *settings, const struct adm
         free(dp);
         return err;
     }
-    err = build(dp, why, why_bytes);
+    err = build(dp, policy, why, why_bytes);
     if (!err) {
         err = publication_init(&dp->publication, policy, dp->n_workers);
         dp->has_policy = err == 0;
@@ -135,7 +139,6 @@ int dataplane_create(const struct dataplane_settings *settings, const struct adm
         dataplane_destroy(dp);
         return err;
     }
-    admission_shared_adopt(dp->shared, policy, dataplane_now_ns(dp));
     *out = dp;
     return 0;
 }

@@ -125,15 +125,24 @@ static int choose_memory(const struct eal_settings *eal, bool memif, bool *huge,
     return -ENOMEM;
 }
 
+static void add_vdev(struct args *args, const char *device, const struct device_care *care)
+{
+    add(args, "--vdev=%s%s", device, care ? care->arguments(care->context, device) : "");
+}
+
 /* True if one of them is on the PCI bus. */
-static bool add_devices(struct args *args, const struct port_settings *port)
+static bool add_devices(struct args *args, const struct port_settings *port,
+                        const struct device_care *care)
 {
     bool pci = false;
 
     for (uint32_t i = 0; i < port->n_devices; i++) {
         const char *device = port->devices[i];
 
-        add(args, eal_device_is_pci(device) ? "--allow=%s" : "--vdev=%s", device);
+        if (eal_device_is_pci(device))
+            add(args, "--allow=%s", device);
+        else
+            add_vdev(args, device, care);
         pci |= eal_device_is_pci(device);
     }
     return pci;
@@ -170,8 +179,8 @@ static void build_args(struct args *args, const struct dataplane_settings *setti
     add(args, "-m");
     add(args, "%u", settings->eal.memory_mib);
     for (uint32_t i = 0; i < settings->n_gates; i++) {
-        pci |= add_devices(args, &settings->gates[i].outside);
-        pci |= add_devices(args, &settings->gates[i].inside);
+        pci |= add_devices(args, &settings->gates[i].outside, settings->care);
+        pci |= add_devices(args, &settings->gates[i].inside, settings->care);
     }
     if (!pci)
         add(args, "--no-pci");

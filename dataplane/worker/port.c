@@ -12,6 +12,8 @@
 /* AF_XDP's driver fills a ring of 2048 from the pool and keeps as many on their way out. */
 #define AF_XDP_BUFFERS 8192
 
+#define CANNOT_BE_SET_UP "cannot be set up"
+
 static bool has_driver(const char *device, const char *driver)
 {
     return strncmp(device, driver, strlen(driver)) == 0;
@@ -143,45 +145,72 @@ static int configure(const struct port *port, struct rte_eth_conf *conf)
     return rte_eth_dev_configure(port->id, port->rx_queues, port->tx_queues, conf);
 }
 
-/* On failure *what says what is wrong with the device, where there is more to say. */
-static int start(struct port *port, const struct port_plan *plan, const char **what)
+/* With whoever knows the interface in the kernel before and behind. */
+static int take_interface(struct port *port, const struct port_plan *plan, char *why,
+                          size_t why_bytes)
 {
-    struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
-    struct rte_eth_dev_info info;
-    int err = rte_eth_dev_info_get(port->id, &info);
+    const struct device_care *care = port->care;
+    int err = care ? care->before(care->context, port->device, why, why_bytes) : 0;
 
     if (err)
         return err;
-    *what = choose_queues(port, &info, plan->workers);
-    if (*what)
-        return -ENOTSUP;
-    choose_rss(port, &info, plan->owners, &conf);
-    err = configure(port, &conf);
-    if (!err)
-        err = setup_queues(port, plan);
-    if (!err)
-        err = rte_eth_dev_start(port->id);
-    if (!err && conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS)
+    err = setup_queues(port, plan);
+    if (err)
+        return fail(port, CANNOT_BE_SET_UP, err, why, why_bytes);
+    return care ? care->after(care->context, port->device, why, why_bytes) : 0;
+}
+
+static int start(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes)
+{
+    struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+    struct rte_eth_dev_info info;
+    const char *what = NULL;
+    int err = rte_eth_dev_info_get(port->id, &info);
+
+    if (!err) {
+        what = choose_queues(port, &info, plan->workers);
+        err = what ? -ENOTSUP : 0;
+    }
+    if (!err) {
+        choose_rss(port, &info, plan->owners, &conf);
+        err = configure(port, &conf);
+    }
+    if (err)
+        return fail(port, what ? what : CANNOT_BE_SET_UP, err, why, why_bytes);
+    err = take_interface(port, plan, why, why_bytes);
+    if (err)
+        return err;
+    err = rte_eth_dev_start(port->id);
+    if (err)
+        return fail(port, CANNOT_BE_SET_UP, err, why, why_bytes);
+    if (conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS)
         port->spreads = set_redirection(port, &info, plan->owners);
-    return err;
+    return 0;
+}
+
+/* A gate is transparent: it takes what is addressed to others. Drivers without the switch (rings,
+ * files) receive everything anyhow. */
+static int take_all(const struct port *port, char *why, size_t why_bytes)
+{
+    int err = rte_eth_promiscuous_enable(port->id);
+
+    return err && err != -ENOTSUP
+               ? fail(port, "cannot be set to promiscuous mode", err, why, why_bytes)
+               : 0;
 }
 
 int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes)
 {
     int err = find_port(port, why, why_bytes);
-    const char *what = NULL;
 
     if (err)
         return err;
-    err = start(port, plan, &what);
-    if (err)
-        return fail(port, what ? what : "cannot be set up", err, why, why_bytes);
-    /* A gate is transparent: it takes what is addressed to others. Drivers without the switch
-     * (rings, files) receive everything anyhow. */
-    err = rte_eth_promiscuous_enable(port->id);
-    if (err && err != -ENOTSUP) {
+    err = start(port, plan, why, why_bytes);
+    if (!err)
+        err = take_all(port, why, why_bytes);
+    if (err) {
         port_close(port);
-        return fail(port, "cannot be set to promiscuous mode", err, why, why_bytes);
+        return err;
     }
     port->numa_node = rte_eth_dev_socket_id(port->id);
     return 0;
@@ -192,6 +221,8 @@ void port_close(struct port *port)
     rte_eth_promiscuous_disable(port->id);
     rte_eth_dev_stop(port->id);
     rte_eth_dev_close(port->id);
+    if (port->care)
+        port->care->closed(port->care->context, port->device);
 }
 
 static uint64_t missed_by(const struct rte_eth_stats *stats, const struct port *port,

@@ -21,6 +21,7 @@
 struct port {
     const char *device; /* of the settings */
     const char *gate, *side;
+    const struct device_care *care;  /* NULL: none */
     uint16_t id;                     /* DPDK port id */
     int numa_node;                   /* negative: of none */
     uint16_t rx_queues, tx_queues;   /* at least 1 of each */
@@ -50,7 +51,8 @@ uint32_t port_buffers(const char *device, uint32_t queues);
  */
 uint32_t port_queues_wanted(const char *device, uint32_t workers);
 
-/* 0 or -errno with a sentence in `why`. */
+/* With device, gate, side and care filled in, all else zeroed. 0 or -errno with a sentence in
+ * `why`; what had come up of the device is closed again. */
 int port_open(struct port *port, const struct port_plan *plan, char *why, size_t why_bytes);
 void port_close(struct port *port);
 
