@@ -18,12 +18,22 @@
 
 enum { FD_SIGNAL, FD_TIMER, FD_SOCKET, FD_COUNT };
 
-uint64_t monotonic_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t monotonic_ns(void)
+{
+    return now_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t realtime_ns(void)
+{
+    return now_ns(CLOCK_REALTIME);
 }
 
 static sigset_t ending_signals(void)
@@ -82,7 +92,9 @@ static void serve_until_signal(struct plane *plane, struct control_socket *sock,
             clear(fds[FD_TIMER].fd);
             dataplane_tend(plane->dataplane);
             sample_collect(&sampler, plane, monotonic_ns());
+            plane_tend_denied(plane, realtime_ns());
         }
+        plane->denied_now_ns = realtime_ns();
         plane->clients = control_socket_clients(sock);
         control_socket_serve(sock, verbs_answer, plane, monotonic_ns());
     }

@@ -9,6 +9,7 @@
 #include "control/serve/socket.h"
 
 uint64_t monotonic_ns(void);
+uint64_t realtime_ns(void);
 
 /* Blocks the signals that events_run() takes. Call before any other thread exists. */
 int events_block_signals(void);

@@ -115,6 +115,23 @@ static void end_during_start(void)
     _exit(EXIT_DEVICE);
 }
 
+/* Behind the socket: who holds that has the list's file alone. */
+static int open_denied(struct plane *plane)
+{
+    struct settings *settings = plane->settings;
+
+    plane->denied_now_ns = realtime_ns();
+    plane->denied = deny_open(settings->control.deny, plane->denied_now_ns / 1000000000, stderr);
+    if (!plane->denied)
+        return say(EXIT_RUN_TIME, "no memory for the deny list");
+    if (plane->denied->n)
+        fprintf(stderr, "sluiced: %s: %u network(s) denied\n", settings->control.deny,
+                plane->denied->n);
+    settings->policy.denied = plane->denied->networks;
+    settings->policy.n_denied = plane->denied->n;
+    return 0;
+}
+
 /* The policy goes to the data plane; on failure it is freed here. */
 static int create_dataplane(struct plane *plane)
 {
@@ -178,12 +195,15 @@ static int run_on(struct settings *settings)
     if (code)
         return code;
     start = (struct start){settings, sock};
-    code = create_dataplane(&plane);
+    code = open_denied(&plane);
+    if (!code)
+        code = create_dataplane(&plane);
     start.settings = NULL;
     if (!code) {
         code = run(&plane, sock);
         stop(&plane, sock);
     }
+    deny_close(plane.denied);
     control_socket_close(sock);
     return code;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "control/config/config.h"
+#include "control/plane/deny.h"
 #include "dataplane/worker/worker.h"
 
 /* What the last whole period showed of one worker. */
@@ -23,6 +24,11 @@ struct plane {
     struct dataplane *dataplane;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
     uint32_t clients;    /* of the control socket */
+    struct deny_list *denied;
+    uint64_t denied_now_ns;  /* CLOCK_REALTIME, by which its entries end */
+    uint64_t denied_tried_s; /* when it was last tried to be saved */
+    int denied_unsaved;      /* 0, or the -errno of that */
+    bool denied_pending;     /* what it says is not published yet */
     struct plane_sample samples[DATAPLANE_WORKERS_MAX];
 };
 
@@ -32,5 +38,13 @@ struct plane {
  */
 int plane_set_tenant(struct plane *plane, uint32_t index, const struct policy_tenant *tenant);
 int plane_set_service(struct plane *plane, uint32_t index, const struct policy_service *service);
+
+/*
+ * Saves what has become of plane->denied, and puts it into force if it holds other networks now.
+ * Neither fails: what cannot be published now (-EBUSY), or saved, plane_tend_denied() tries again.
+ */
+void plane_deny(struct plane *plane, bool others);
+/* Once a period, at CLOCK_REALTIME `now_ns`: takes off the deny list what has ended. */
+void plane_tend_denied(struct plane *plane, uint64_t now_ns);
 
 #endif

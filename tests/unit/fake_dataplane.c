@@ -200,6 +200,10 @@ struct fake *fake_create(uint32_t n_tenants)
     clock_gettime(CLOCK_MONOTONIC, &now);
     fake->plane.settings = &fake->settings;
     fake->plane.dataplane = dp;
+    fake->plane.denied = deny_open("", 0, stderr);
+    fake->plane.denied_now_ns = FAKE_NOW_NS;
+    if (!fake->plane.denied)
+        abort();
     fake->plane.clients = 1;
     fake->plane.started_ns = (uint64_t)(now.tv_sec - 90) * 1000000000ull + (uint64_t)now.tv_nsec;
     fake->plane.samples[0] = (struct plane_sample){0.123449, 1834.25, 250000.04};
@@ -208,6 +212,7 @@ struct fake *fake_create(uint32_t n_tenants)
 
 void fake_destroy(struct fake *fake)
 {
+    deny_close(fake->plane.denied);
     free(fake->dataplane.tenants);
     free(fake->dataplane.tenant_windows);
     free(fake->dataplane.tokens);
@@ -239,6 +244,21 @@ int plane_set_service(struct plane *plane, uint32_t index, const struct policy_s
     fake->settings.policy.epoch++;
     fake->published++;
     return 0;
+}
+
+void plane_deny(struct plane *plane, bool others)
+{
+    struct fake *fake = (struct fake *)plane; /* its first member */
+
+    plane->denied_unsaved = fake->save_error;
+    plane->denied->unsaved = fake->save_error != 0;
+    if (!others)
+        return;
+    plane->denied_pending = fake->publish_error != 0;
+    if (plane->denied_pending)
+        return;
+    fake->settings.policy.epoch++;
+    fake->published++;
 }
 
 const char *pass_name(enum pass pass)

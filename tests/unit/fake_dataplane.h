@@ -36,15 +36,16 @@ struct fake {
     struct plane plane;
     struct settings settings;
     struct dataplane dataplane;
-    int publish_error;  /* 0, or what plane_set_*() returns */
+    int publish_error;  /* 0, or what plane_set_*() returns, and why plane_deny() has to wait */
     unsigned published; /* calls of plane_set_*() that succeeded */
+    int save_error;     /* 0, or why plane_deny() cannot save the list */
 };
 
 /*
  * Tenants `default` (bulk, unlimited), `acme` (normal, id 3, limited in everything) and `t2`, `t3`
  * ... up to `n_tenants` (>= 4); services `web` (id 1), which has everything a service can have, and
- * `dns` (id 0), which has nothing; two workers, one gate of two ports; policy epoch 7. Ends the
- * program when there is no memory.
+ * `dns` (id 0), which has nothing; two workers, one gate of two ports; policy epoch 7; nobody is
+ * denied. Ends the program when there is no memory.
  */
 struct fake *fake_create(uint32_t n_tenants);
 void fake_destroy(struct fake *fake);
