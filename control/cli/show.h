@@ -21,6 +21,7 @@ void show_workers(const json_t *answer, FILE *out);
 void show_steps(const json_t *answer, FILE *out);
 void show_ports(const json_t *answer, FILE *out);
 void show_set(const json_t *answer, FILE *out);
+void show_deny(const json_t *answer, FILE *out);
 
 /* A column of a listing: its heading (table.h) and where its value is, "window.used". */
 struct column {

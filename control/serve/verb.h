@@ -33,7 +33,7 @@ struct listing {
     json_t *(*item)(const struct plane *plane, uint32_t index);
 };
 
-extern const struct listing listing_tenants, listing_services, listing_queues;
+extern const struct listing listing_tenants, listing_services, listing_queues, listing_denied;
 
 /* {"version":1, NAME: [items]} in pieces, or an answer in one; both NULL when there is no memory.
  */
@@ -46,6 +46,8 @@ json_t *verb_service(const struct request *request);
 json_t *verb_workers(const struct request *request);
 json_t *verb_ports(const struct request *request);
 json_t *verb_set(const struct request *request);
+json_t *verb_deny_add(const struct request *request);
+json_t *verb_deny_del(const struct request *request);
 
 /* `workers --steps DURATION`: starts sampling and tells for how long, "sampling_ms". */
 json_t *sample_steps(const struct request *request);

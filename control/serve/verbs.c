@@ -10,8 +10,8 @@
 static json_t *verb_help(const struct request *request);
 
 static const struct verb {
-    const char *name, *arguments, *help;
-    unsigned min_words, max_words; /* the verb included */
+    const char *name, *arguments, *help; /* the name is one word, or two */
+    unsigned min_words, max_words;       /* the verb included */
     json_t *(*run)(const struct request *request);
     const struct listing *listing; /* what the verb alone lists, in place of run */
 } verbs[] = {
@@ -28,6 +28,10 @@ static const struct verb {
     {"queues", "", "every place where packets or work can wait", 1, 1, NULL, &listing_queues},
     {"set", "tenant|service NAME KEY=VALUE...", "change one now, all of it or nothing", 4,
      VERBS_WORDS_MAX, verb_set, NULL},
+    {"deny add", "PREFIX... [for DURATION]", "let nothing in from there, for good or so long", 3,
+     VERBS_WORDS_MAX, verb_deny_add, NULL},
+    {"deny del", "PREFIX...", "let it in again", 3, VERBS_WORDS_MAX, verb_deny_del, NULL},
+    {"deny list", "", "what is denied, and for how long still", 2, 2, NULL, &listing_denied},
     {"help", "", "this list", 1, 1, verb_help, NULL},
 };
 
@@ -54,16 +58,30 @@ static json_t *usage_of(const struct verb *verb)
     return error;
 }
 
+/* How many words of the request are the verb's name; 0: it asks for another one. */
+static unsigned name_words(const struct verb *verb, const struct request *request)
+{
+    const char *first = request->words[0], *blank = strchr(verb->name, ' ');
+
+    if (!blank)
+        return strcmp(verb->name, first) == 0;
+    if (request->n_words < 2 || strncmp(verb->name, first, (size_t)(blank - verb->name)) != 0 ||
+        first[blank - verb->name] != '\0' || strcmp(blank + 1, request->words[1]) != 0)
+        return 0;
+    return 2;
+}
+
 static struct control_answer *run_verb(const struct request *request)
 {
     for (unsigned i = 0; i < VERBS_COUNT; i++) {
         const struct verb *verb = &verbs[i];
+        unsigned named = name_words(verb, request);
 
-        if (strcmp(verb->name, request->words[0]) != 0)
+        if (!named)
             continue;
         if (request->n_words < verb->min_words || request->n_words > verb->max_words)
             return answer_whole(usage_of(verb));
-        if (verb->listing && request->n_words == 1)
+        if (verb->listing && request->n_words == named)
             return answer_listing(request->plane, verb->listing);
         return answer_whole(verb->run(request));
     }

@@ -326,7 +326,8 @@ def test_status_and_help_as_tables(daemon_socket):
                                        "net_af_packet1,iface=g1"]
     helped = rows(ctl("-s", daemon_socket, "help").stdout.splitlines())
     assert [row[0] for row in helped[1:]] == ["status", "tenants", "services", "workers", "ports",
-                                              "queues", "set", "help"]
+                                              "queues", "set", "deny add", "deny del",
+                                              "deny list", "help"]
 
 
 def test_set_shows_what_changed_and_only_that(daemon_socket):
@@ -350,6 +351,39 @@ def test_set_service_takes_a_ramp_in_plain_words(daemon_socket):
     assert lines[0] == "service web, policy epoch 8"
     assert [line.split(None, 2) for line in lines[1:]] == [
         ["changed", "from", "to"], ["wait.places", "16", "20"], ["admit", "100%", "10% over 60s"]]
+
+
+def test_what_was_denied_is_told_and_listed(daemon_socket):
+    def deny(*words):
+        result = ctl("-s", daemon_socket, "deny", *words)
+        assert (result.returncode, result.stderr) == (0, "")
+        return result.stdout.splitlines()
+
+    assert rows(deny("list")) == [["prefix", "expires in"]]
+    assert deny("add", "10.1.2.3/16", "2001:db8::/32") == [
+        "added 2, 2 denied, policy epoch 8", "10.1.2.3/16 has host bits, 10.1.0.0/16 is meant"]
+    assert deny("add", "10.1.0.0/16", "10.3.0.1", "10.3.0.1", "for", "1h") == [
+        "added 1, renewed 1, repeated 1, 3 denied, policy epoch 9"]
+    assert rows(deny("list")) == [["prefix", "expires in"], ["10.1.0.0/16", "3600s"],
+                                  ["10.3.0.1/32", "3600s"], ["2001:db8::/32", "-"]]
+    assert deny("del", "10.3.0.1") == ["deleted 1, 2 denied, policy epoch 10"]
+    listed = json.loads(ctl("-s", daemon_socket, "deny", "list", "-j").stdout)
+    assert listed == {"version": 1, "denied": [{"prefix": "10.1.0.0/16", "expires_in": "3600s"},
+                                               {"prefix": "2001:db8::/32", "expires_in": None}]}
+
+
+@pytest.mark.parametrize("words, code, says", [
+    (["add", "10.1.0.0/40"], 1,
+     "10.1.0.0/40: is no prefix (10.1.0.0/16, 2001:db8::/32 or an address)"),
+    (["add", "10.1.0.0/16", "for", "1"], 1, 'for: "1" has no unit, such as ms or s (1s..8760h)'),
+    (["add"], 2, "usage: deny add PREFIX... [for DURATION]"),
+    (["del", "10.1.0.0/16"], 1, "10.1.0.0/16: is not on the deny list, nothing is deleted"),
+    (["drop", "10.1.0.0/16"], 2, "deny: there is no such verb, `help` lists them"),
+])
+def test_what_cannot_be_denied_is_named(daemon_socket, words, code, says):
+    result = ctl("-s", daemon_socket, "deny", *words)
+    assert (result.returncode, result.stdout) == (code, "")
+    assert result.stderr == f"sluicectl: {says}\n"
 
 
 def test_a_key_given_twice_is_2(daemon_socket):
