@@ -33,7 +33,7 @@ def assert_off(lab):
 
 def test_steps_are_sampled_for_as_long_as_asked(make_lab):
     lab = make_lab()
-    load = lab.load(target="10.9.0.10:8081", source="10.2.0.0/16", rate="300/s", duration="12s")
+    load = lab.load(target="10.9.0.10:8081", source="10.2.0.0/16", rate="150/s", duration="12s")
     assert_off(lab)
     assert "steps" not in lab.worker()
 
