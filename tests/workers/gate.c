@@ -50,6 +50,13 @@ static bool create_device(const char *name, struct device_rings *rings)
                               rings->n_transmit, 0) >= 0;
 }
 
+static void note_vdev(const char *argument)
+{
+    size_t used = strlen(gate.vdevs);
+
+    snprintf(gate.vdevs + used, sizeof(gate.vdevs) - used, "%s ", argument);
+}
+
 int __real_rte_eal_init(int argc, char **argv);
 int __wrap_rte_eal_init(int argc, char **argv);
 
@@ -60,6 +67,8 @@ int __wrap_rte_eal_init(int argc, char **argv)
     for (int i = 0; i < argc; i++)
         if (strncmp(argv[i], "--vdev=", strlen("--vdev=")) != 0)
             argv[kept++] = argv[i];
+        else
+            note_vdev(argv[i]);
     argv[kept] = NULL;
     err = __real_rte_eal_init(kept, argv);
     if (err >= 0 && (!create_device("outside", &gate.rings[DIRECTION_IN]) ||
@@ -175,6 +184,8 @@ void gate_open_as(const struct gate_plan *plan)
                      .fin_ms = 50,
                      .linger_ms = 50},
         .waiting_max = plan->waiting_max,
+        .care = plan->care,
+        .heartbeats = plan->heartbeats,
     };
     choose_cpus(&gate.settings.eal);
     if (create_listening(plan, why, sizeof(why)) != 0)

@@ -31,15 +31,18 @@ struct gate {
     struct device_rings rings[DIRECTION_MAX]; /* by the direction of what the device receives */
     uint64_t started_ns;
     char said[1024]; /* while it was opened, on stderr */
+    char vdevs[256]; /* arguments that named devices to EAL, a blank behind each */
 };
 
 extern struct gate gate; /* EAL starts once in a process, so there is one */
 
-/* A policy to start with, which then is the gate's, bounds of all that come after it, and places
- * for packets that wait. */
+/* A policy to start with, which then is the gate's, bounds of all that come after it, places for
+ * packets that wait, and who has a hand in it. */
 struct gate_plan {
     struct policy *policy;
     uint32_t n_tenants, n_services, waiting_max;
+    const struct device_care *care;
+    struct heartbeat *heartbeats;
 };
 
 /* Fail the running test when something is missing. The first: gate_policy(0), nobody waits. */
