@@ -12,8 +12,10 @@
 
 static __always_inline const uint32_t *slot_at(const void *unused, uint32_t number)
 {
+    const struct xdp_slot *slot = table_at(&slots, number);
+
     (void)unused;
-    return table_at(&slots, number);
+    return slot ? slot->ranges : 0;
 }
 
 static __always_inline const struct prefix_range *range_at(const void *unused, uint32_t number)

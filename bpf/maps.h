@@ -85,8 +85,13 @@ struct xdp_image {
     uint32_t has_denied;     /* 0: the deny list is empty */
 };
 
-/* slots (M): u32, of struct prefix_shape. ranges (M): struct prefix_range.
- * spans (M): struct service_span, whose `service` is an id. */
+/* slots (M): of struct prefix_shape, each with what the next one holds: elements of a map are eight
+ * bytes wide anyway. One fewer than a policy has, for the last is nobody's slot but an end. */
+struct xdp_slot {
+    uint32_t ranges[2];
+};
+
+/* ranges (M): struct prefix_range. spans (M): struct service_span, whose `service` is an id. */
 
 /* tenants (M), by bank * n_tenants + id */
 struct xdp_tenant {

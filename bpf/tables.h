@@ -30,7 +30,7 @@ SHARED(heartbeats, struct heartbeat, XDP_WORKERS_MAX);
 SHARED(ports, struct xdp_port, XDP_PORTS_MAX);
 
 SHARED(images, struct xdp_image, XDP_BANKS);
-SHARED(slots, uint32_t, 1);
+SHARED(slots, struct xdp_slot, 1);
 SHARED(ranges, struct prefix_range, 1);
 SHARED(spans, struct service_span, 1);
 SHARED(tenants, struct xdp_tenant, XDP_BANKS);

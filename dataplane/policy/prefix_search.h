@@ -34,7 +34,7 @@ struct prefix_shape {
 };
 
 /* Elements of the arrays, counted from their very start; NULL only where a number is out of range.
- */
+ * Of a slot: what it holds, and behind that what the next one does. */
 typedef const uint32_t *prefix_slot_fn(const void *arrays, uint32_t number);
 typedef const struct prefix_range *prefix_range_fn(const void *arrays, uint32_t number);
 
@@ -66,20 +66,19 @@ prefix_search(const struct prefix_shape *shape, const struct address *address, c
     uint64_t high = __builtin_bswap64(address->halves[0]);
     uint64_t low = __builtin_bswap64(address->halves[1]);
     uint32_t slot, base, n;
-    const uint32_t *from, *to;
+    const uint32_t *at;
     const struct prefix_range *range;
 
     if (!prefix_is_shared(shape, high, low))
         return shape->missing;
     slot = (uint32_t)(prefix_bits_behind(high, low, shape->shared_bits & 127) >> 1 >>
                       (63 - (shape->index_bits & 63))); /* a shift by 64 is none */
-    from = slot_at(arrays, shape->first_slot + slot);
-    to = slot_at(arrays, shape->first_slot + slot + 1);
-    if (!from || !to)
+    at = slot_at(arrays, shape->first_slot + slot);
+    if (!at)
         return shape->missing;
     /* The last range whose first address is not above the wanted one; the first starts at zero. */
-    base = shape->first_range + *from;
-    n = *to - *from + 1;
+    base = shape->first_range + at[0];
+    n = at[1] - at[0] + 1;
     for (int step = 0; step < PREFIX_STEPS_MAX && n > 1; step++) {
         range = range_at(arrays, base + n / 2);
         if (range &&
