@@ -214,6 +214,21 @@ bool kernel_balanced(const struct kernel *kernel)
     return c.received == out;
 }
 
+bool kernel_has_only_arrays(const struct kernel *kernel)
+{
+    const struct bpf_map *map;
+
+    bpf_object__for_each_map(map, kernel->program->obj)
+    {
+        enum bpf_map_type type = bpf_map__type(map);
+
+        if (type != BPF_MAP_TYPE_ARRAY && type != BPF_MAP_TYPE_PERCPU_ARRAY &&
+            type != BPF_MAP_TYPE_XSKMAP && type != BPF_MAP_TYPE_DEVMAP)
+            return false;
+    }
+    return true;
+}
+
 /* -- asking -- */
 
 void kernel_repeat(struct kernel *kernel, const void *frame, uint32_t bytes, uint32_t n,

@@ -53,6 +53,9 @@ struct xdp_tenant_counters kernel_tenant(const struct kernel *kernel, uint32_t i
 struct xdp_service_counters kernel_service(const struct kernel *kernel, uint32_t id);
 struct xdp_tenant_state kernel_tenant_state(const struct kernel *kernel, uint32_t id);
 
+/* Are all maps of a size that is fixed, and full, from the start? */
+bool kernel_has_only_arrays(const struct kernel *kernel);
+
 /* Invariant 1 of the program. */
 bool kernel_balanced(const struct kernel *kernel);
 

@@ -30,6 +30,19 @@ static uint32_t first_cpu(void)
     return cpu;
 }
 
+/* As its loop would, of what matters to somebody without a flow. */
+static void take_over(struct worker *w, const struct policy *policy)
+{
+    w->burst.policy = policy;
+    admission_adopt(w->admission, policy, workers_now_ns());
+    for (uint32_t i = 0; i < policy_service_count(policy); i++) {
+        const struct policy_service *service = policy_service(policy, i);
+
+        w->facts[service->id] = (struct service_facts){.unit = (uint8_t)service->unit,
+                                                       .has_probes = service->probes.n > 0};
+    }
+}
+
 void workers_open(struct policy *policy)
 {
     const struct admission_size ids = {.n_tenants = policy_tenant_count(policy),
@@ -59,15 +72,7 @@ void workers_open(struct policy *policy)
     };
     if (dataplane_create(&settings, &ids, policy, &plane, why, sizeof(why)) != 0)
         fail_msg("%s", why);
-    plane->workers[0]->burst.policy = policy;
-    admission_adopt(plane->admissions[0], policy, workers_now_ns());
-}
-
-void workers_publish(struct policy *policy)
-{
-    assert_int_equal(dataplane_publish(plane, policy), 0);
-    plane->workers[0]->burst.policy = policy;
-    admission_adopt(plane->admissions[0], policy, workers_now_ns());
+    take_over(plane->workers[0], policy);
 }
 
 void workers_close(void)
@@ -139,12 +144,6 @@ struct judgement workers_judge(uint32_t direction, const void *frame, uint32_t b
 }
 
 /* -- what they say -- */
-
-uint64_t workers_attempt_tokens(uint32_t tenant_index, uint64_t now_ns)
-{
-    return admission_attempt_tokens(plane->shared,
-                                    policy_tenant(dataplane_policy(plane), tenant_index), now_ns);
-}
 
 struct admission_tenant_counters workers_tenant(uint32_t id)
 {

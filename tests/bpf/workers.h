@@ -14,16 +14,12 @@
 void workers_open(struct policy *policy);
 void workers_close(void);
 
-/* Another one comes into force. */
-void workers_publish(struct policy *policy);
-
 /* No packet may be older. */
 uint64_t workers_now_ns(void);
 
 struct judgement workers_judge(uint32_t direction, const void *frame, uint32_t bytes,
                                uint64_t now_ns);
 
-uint64_t workers_attempt_tokens(uint32_t tenant_index, uint64_t now_ns);
 struct admission_tenant_counters workers_tenant(uint32_t id);
 struct client_seed workers_seed(void);
 /* What the control loop would publish; it does not run. */

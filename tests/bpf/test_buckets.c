@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A bucket that all CPUs share admits burst + 1 + rate x time, however many ask at once; and whose
+ * burst allows it is timed by the coarse clock.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/bpf/corpus.h"
+#include "tests/bpf/kernel.h"
+#include "tests/bpf/site.h"
+
+#define THREADS 2
+#define ROUNDS  200u
+#define REPEATS 2000u /* of a packet in a round, on each CPU */
+#define RATE    700u
+#define BURST   99u
+
+static struct site site;
+static struct policy *policy;
+static struct kernel kernel;
+static struct frame frame;
+
+static struct xdp_tenant *acme(void)
+{
+    return &kernel.arrays.tenants[site_tenant_id(SITE_ACME)];
+}
+
+static uint64_t admitted(void)
+{
+    return kernel_tenant(&kernel, site_tenant_id(SITE_ACME)).admitted;
+}
+
+/* -- many CPUs -- */
+
+static uint64_t round_now_ns;
+static pthread_barrier_t barrier;
+
+static void *ask_on_a_cpu(void *number)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)(uintptr_t)number, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        pthread_barrier_wait(&barrier);
+        kernel_repeat(&kernel, frame.bytes, frame.length, REPEATS,
+                      __atomic_load_n(&round_now_ns, __ATOMIC_RELAXED));
+        pthread_barrier_wait(&barrier);
+    }
+    return NULL;
+}
+
+/* Time stands still within a round, and all CPUs take what a round has earned. */
+static void many_cpus_admit_exactly_burst_and_rate(void **state)
+{
+    pthread_t threads[THREADS];
+    uint64_t began_ns = 1000 * CORE_S;
+
+    (void)state;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < THREADS) {
+        print_message("one CPU only: nobody to race with\n");
+        skip();
+    }
+    kernel_open(&kernel, &(struct kernel_plan){.policy = policy});
+    assert_true(bucket_rate_events(&acme()->attempts, RATE, 1, BURST));
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (uintptr_t t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, ask_on_a_cpu, (void *)t), 0);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        round_now_ns = began_ns + round * CORE_S / 10;
+        pthread_barrier_wait(&barrier);
+        pthread_barrier_wait(&barrier);
+        assert_int_equal(admitted(), BURST + 1 + round * RATE / 10);
+    }
+    for (unsigned t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+    assert_int_equal(kernel_port(&kernel).received, (uint64_t)THREADS * ROUNDS * REPEATS);
+    assert_true(kernel_balanced(&kernel));
+    kernel_close(&kernel);
+}
+
+/* -- which clock -- */
+
+/* The clock that a bucket was last debited by: the coarse one has the time of its last tick. */
+static uint64_t debited_ns(void)
+{
+    return kernel_tenant_state(&kernel, site_tenant_id(SITE_ACME)).attempts.last_ns;
+}
+
+static uint64_t clock_now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * CORE_S + (uint64_t)now.tv_nsec;
+}
+
+/* Between two ticks: the coarse time is that of a tick, the other one is not. */
+static void the_coarse_clock_is_used_where_bursts_bear_it(void **state)
+{
+    (void)state;
+    kernel_open(&kernel, &(struct kernel_plan){.policy = policy, .untimed = true});
+    assert_true(bucket_rate_events(&acme()->attempts, 1000000, 1, 1000000));
+    for (unsigned fine = 0; fine < 2; fine++) { /* the other way round the bucket is ahead */
+        unsigned of_ticks = 0;
+
+        acme()->coarse = !fine;
+        for (unsigned i = 0; i < 50; i++) {
+            uint64_t before_ns, after_ns;
+
+            usleep(300);
+            before_ns = clock_now_ns(CLOCK_MONOTONIC_COARSE);
+            kernel_repeat(&kernel, frame.bytes, frame.length, 1, 0);
+            after_ns = clock_now_ns(CLOCK_MONOTONIC_COARSE);
+            of_ticks += debited_ns() == before_ns || debited_ns() == after_ns;
+        }
+        assert_int_equal(of_ticks, fine ? 0 : 50);
+    }
+    kernel_close(&kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_cpus_admit_exactly_burst_and_rate),
+        cmocka_unit_test(the_coarse_clock_is_used_where_bursts_bear_it),
+    };
+    int failed;
+
+    kernel_skip_if_missing();
+    site_init(&site);
+    policy = site_policy(&site);
+    corpus_build(&frame, "ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S");
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    policy_free(policy);
+    return failed;
+}
