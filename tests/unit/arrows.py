@@ -34,12 +34,13 @@ ROOMS = {
     "tools/load/": ["tools/scenario/"],
     "tools/lab/": [],
     "tools/sim/": [POLICY, ADMISSION, "control/config/", "tools/scenario/"],
+    "tests/bpf/": PLAIN + [WORKER, "control/plane/", "bpf/", "tests/"],
     "tests/": PLAIN + [WORKER, "control/", "bpf/", "tools/"],
 }
 
 # Libraries that belong to some rooms only: header pattern -> rooms.
 LIBRARIES = {
-    r"rte_": [WORKER, "tests/", "tools/bench/"],
+    r"rte_": [WORKER, "tests/", "tests/bpf/", "tools/bench/"],
     r"numa\.h": [WORKER],
     r"bpf/(libbpf|bpf|btf)\.h": ["control/plane/", "tests/bpf/", "tools/bench/xdp/"],
     r"libconfig\.h": ["control/config/", "tools/scenario/"],
