@@ -9,7 +9,8 @@
 
 /* One writer, the worker, once per loop; a cache line of its own. */
 struct heartbeat {
-    uint64_t now_ns; /* CLOCK_MONOTONIC, as the worker's clock has it; 0: it has not begun */
+    uint64_t
+        now_ns; /* CLOCK_MONOTONIC, as the worker has it; 0: it takes nothing, not yet or no more */
     uint64_t unused[7];
 };
 

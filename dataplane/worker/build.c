@@ -62,6 +62,8 @@ static void connect_worker(struct dataplane *dp, struct worker *w)
     w->owners = &dp->owners;
     w->client_seed = &dp->client_seed;
     w->clock = &dp->clock;
+    if (dp->settings->heartbeats)
+        w->heartbeat = &dp->settings->heartbeats[w->index];
     w->timeouts = &dp->settings->timeouts;
     w->publication = &dp->publication;
     w->stop = &dp->stop;

@@ -8,11 +8,11 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/admission/admission.h"
+#include "dataplane/admission/client.h"
 #include "dataplane/admission/lease.h"
 #include "dataplane/flow/flow.h"
 #include "dataplane/flow/lifecycle.h"
 #include "dataplane/packet/parse.h"
-#include "dataplane/admission/client.h"
 #include "dataplane/worker/clock.h"
 #include "dataplane/worker/handover.h"
 #include "dataplane/worker/owners.h"
@@ -135,6 +135,7 @@ struct worker {
     uint64_t adopted_epoch;
     struct replay *replay; /* NULL unless time comes from the packets */
     const struct clock *clock;
+    struct heartbeat *heartbeat; /* for others; NULL: nobody else looks at it */
     const struct flow_timeouts *timeouts;
     struct publication *publication;
     const bool *stop; /* atomic, set by control */

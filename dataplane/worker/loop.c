@@ -39,6 +39,15 @@ static void set_time(struct worker *w, uint64_t now_ns)
 static void publish_time(struct worker *w)
 {
     __atomic_store_n(&w->now_ns, w->burst.now_ns, __ATOMIC_RELEASE);
+    if (w->heartbeat)
+        __atomic_store_n(&w->heartbeat->now_ns, w->burst.now_ns, __ATOMIC_RELAXED);
+}
+
+/* Whoever stands in for it does so from now on. */
+static void stop_beating(struct worker *w)
+{
+    __atomic_store_n(&w->heartbeat->now_ns, 0, __ATOMIC_RELAXED);
+    w->heartbeat = NULL;
 }
 
 static void take_facts(struct worker *w, const struct policy *policy)
@@ -215,8 +224,8 @@ static void pass_together(struct worker *w, enum stop_stage stage)
     }
 }
 
-/* Its own queues until they are quiet for a while; then what workers have handed each other. */
-static void drain(struct worker *w)
+/* Until its queues are quiet for a while. */
+static void empty_queues(struct worker *w)
 {
     unsigned quiet = 0;
 
@@ -224,6 +233,16 @@ static void drain(struct worker *w)
         unsigned n = w->replay ? poll_replay(w) : poll_lanes(w, rte_rdtsc());
 
         quiet = n ? 0 : quiet + 1;
+    }
+}
+
+/* Its own queues; then what workers have handed each other. */
+static void drain(struct worker *w)
+{
+    empty_queues(w);
+    if (w->heartbeat) {
+        stop_beating(w);
+        empty_queues(w); /* what still came for it */
     }
     while (journey_release(&w->burst, true) > 0)
         ;

@@ -88,7 +88,7 @@ struct dataplane_settings {
     struct flow_timeouts timeouts;
     uint32_t waiting_max;           /* waiting places of all services together, at any time */
     const struct device_care *care; /* NULL: none */
-    struct heartbeat *heartbeats;   /* of the workers; NULL: nobody else looks at them */
+    struct heartbeat *heartbeats;   /* by worker; NULL: nobody else looks at them */
 };
 
 #endif
