@@ -152,6 +152,12 @@ const struct window *admission_tenant_window(const struct admission_shared *shar
     return &shared->tenants[tenant].window;
 }
 
+const struct advice *admission_service_advice(const struct admission_shared *shared,
+                                              uint32_t service)
+{
+    return &shared->services[service].advice;
+}
+
 const struct window *admission_service_window(const struct admission_shared *shared,
                                               uint32_t service)
 {

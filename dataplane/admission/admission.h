@@ -140,6 +140,7 @@ struct admission_service_counters {
 
 struct admission;
 struct admission_shared;
+struct advice; /* advice.h */
 
 /* Beside its n_waiters a worker may have so many that were displaced and do not know it yet. */
 #define ADMISSION_DISPLACED_MAX 32u
@@ -295,6 +296,8 @@ int64_t admission_occupancy_ms(const struct admission_shared *shared,
 uint32_t admission_retry_tenths(const struct admission_shared *shared, uint32_t tenant);
 const struct window *admission_tenant_window(const struct admission_shared *shared,
                                              uint32_t tenant);
+const struct advice *admission_service_advice(const struct admission_shared *shared,
+                                              uint32_t service);
 const struct window *admission_service_window(const struct admission_shared *shared,
                                               uint32_t service);
 /* A part of it, numbered as policy_share_of() does. */

@@ -17,7 +17,7 @@ struct service_control {
     struct breaker_ratio ratio;
     struct demand_backlog backlog;
     struct slo slo;
-    struct admission_service_counters counters; /* over all workers, of this period */
+    struct admission_service_counters counters; /* over all, of this period */
     uint64_t ramp_since_ns;                     /* NO_RAMP: none */
     uint32_t ramp_order;                        /* policy_service.admit_orders */
     double admit;
@@ -31,6 +31,7 @@ struct service_control {
 struct admission_control {
     struct admission_shared *shared;
     struct admission *const *workers;
+    const struct admission_service_counters *front; /* NULL: none */
     struct service_control *services;
     struct gateway_control gateway;
     struct histogram sum; /* of one service, over all workers */
@@ -65,6 +66,12 @@ struct admission_control *admission_control_init(void *memory, struct admission_
     return control;
 }
 
+void admission_control_front(struct admission_control *control,
+                             const struct admission_service_counters *front)
+{
+    control->front = front;
+}
+
 static uint64_t load(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -75,20 +82,26 @@ static void tell(uint32_t *word, uint32_t value)
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* -- what the workers counted -- */
+/* -- what was counted -- */
+
+static void add_counters(struct admission_service_counters *sum,
+                         const struct admission_service_counters *counters)
+{
+    const uint64_t *from = (const uint64_t *)counters;
+    uint64_t *to = (uint64_t *)sum;
+
+    for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+        to[i] += load(&from[i]);
+}
 
 static void sum_counters(const struct admission_control *c, uint32_t id,
                          struct admission_service_counters *sum)
 {
-    uint64_t *to = (uint64_t *)sum;
-
     *sum = (struct admission_service_counters){0};
-    for (uint32_t w = 0; w < c->shared->size.n_workers; w++) {
-        const uint64_t *from = (const uint64_t *)&c->workers[w]->services[id].counters;
-
-        for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-            to[i] += load(&from[i]);
-    }
+    for (uint32_t w = 0; w < c->shared->size.n_workers; w++)
+        add_counters(sum, &c->workers[w]->services[id].counters);
+    if (c->front)
+        add_counters(sum, &c->front[id]);
 }
 
 static uint64_t ended(const struct admission_service_counters *counters)

@@ -26,13 +26,18 @@ size_t admission_control_bytes(const struct admission_size *size);
 struct admission_control *admission_control_init(void *memory, struct admission_shared *shared,
                                                  struct admission *const *workers);
 
+/* By service id, what was decided before it came to any worker: from now on part of all sums. NULL:
+ * nothing is. Written by the thread that steps, or with relaxed stores. */
+void admission_control_front(struct admission_control *control,
+                             const struct admission_service_counters *front);
+
 /* One period: 10 to 100 ms since the last. `policy` is the one in force. */
 void admission_control_step(struct admission_control *control, const struct policy *policy,
                             const struct gateway_sample *gateway, uint64_t now_ns);
 
 /* What the loop makes of one service; for listings. */
 struct service_view {
-    struct admission_service_counters counters; /* over all workers */
+    struct admission_service_counters counters; /* over all workers, and before them */
     double shed[CLASS_MAX], rate_per_s[CLASS_MAX];
     double admit;          /* share let in by the operator's ramp, 1: all */
     double capacity_per_s; /* configured or learnt; 0: unknown */

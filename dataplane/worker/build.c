@@ -23,6 +23,16 @@ static size_t facts_bytes(const struct dataplane *dp)
     return (dp->ids.n_services + 1) * sizeof(struct service_facts);
 }
 
+static size_t front_tenants_bytes(const struct dataplane *dp)
+{
+    return (dp->ids.n_tenants + 1) * sizeof(struct admission_tenant_counters);
+}
+
+static size_t front_services_bytes(const struct dataplane *dp)
+{
+    return (dp->ids.n_services + 1) * sizeof(struct admission_service_counters);
+}
+
 /* Of the settings: the ports are opened when all this is built. */
 static uint32_t count_ports(const struct dataplane *dp)
 {
@@ -103,22 +113,37 @@ static int build_worker(struct dataplane *dp, uint32_t index, int mark_offset)
     return err;
 }
 
+static int build_control(struct dataplane *dp)
+{
+    uint32_t cpu = dp->settings->eal.main_cpu;
+    void *memory = memory_on_cpu(admission_control_bytes(&dp->ids), cpu);
+
+    if (!memory)
+        return -ENOMEM;
+    dp->control = admission_control_init(memory, dp->shared, dp->admissions);
+    dp->front_tenants = memory_on_cpu(front_tenants_bytes(dp), cpu);
+    dp->front_services = memory_on_cpu(front_services_bytes(dp), cpu);
+    if (!dp->front_tenants || !dp->front_services)
+        return -ENOMEM;
+    admission_control_front(dp->control, dp->front_services);
+    return 0;
+}
+
 int build_workers(struct dataplane *dp)
 {
     uint32_t cpu = dp->settings->eal.worker_cpus[0];
     void *memory = memory_on_cpu(admission_shared_bytes(&dp->ids), cpu);
     int mark_offset = hand_mark_register();
-    int err = 0;
+    int err;
 
     if (!memory)
         return -ENOMEM;
     dp->shared = admission_shared_init(memory, &dp->ids);
     if (getrandom(&dp->client_seed, sizeof(dp->client_seed), 0) != sizeof(dp->client_seed))
         return -EIO;
-    memory = memory_on_cpu(admission_control_bytes(&dp->ids), dp->settings->eal.main_cpu);
-    if (!memory)
-        return -ENOMEM;
-    dp->control = admission_control_init(memory, dp->shared, dp->admissions);
+    err = build_control(dp);
+    if (err)
+        return err;
     if (mark_offset < 0)
         return mark_offset;
     for (uint32_t i = 0; !err && i < dp->n_workers; i++)
@@ -143,6 +168,8 @@ void free_workers(struct dataplane *dp)
         memory_free(m->admission, admission_bytes(&dp->ids));
         memory_free(m->worker, sizeof(struct worker));
     }
+    memory_free(dp->front_services, front_services_bytes(dp));
+    memory_free(dp->front_tenants, front_tenants_bytes(dp));
     memory_free(dp->control, admission_control_bytes(&dp->ids));
     memory_free(dp->shared, admission_shared_bytes(&dp->ids));
 }

@@ -33,6 +33,8 @@ struct dataplane {
     struct admission_shared *shared; /* also its memory */
     struct admission *admissions[DATAPLANE_WORKERS_MAX];
     struct admission_control *control;
+    struct admission_tenant_counters *front_tenants; /* of decisions before the workers, by id */
+    struct admission_service_counters *front_services;
     uint64_t missed; /* packets, as the last period saw it */
     struct worker *workers[DATAPLANE_WORKERS_MAX];
     struct worker_memory memory[DATAPLANE_WORKERS_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the data plane knows of tenants and services (worker.h): sums over the workers, and what
- * they share.
+ * What the data plane knows of tenants and services (worker.h): sums over the workers and what
+ * was decided before them, and what workers share.
  */
 #include "dataplane/worker/dataplane.h"
 
@@ -21,6 +21,7 @@ void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
     *sum = (struct admission_tenant_counters){0};
     for (uint32_t i = 0; i < dp->n_workers; i++)
         add_all(sum, admission_tenant_counters(dp->workers[i]->admission, tenant), sizeof(*sum));
+    add_all(sum, &dp->front_tenants[tenant], sizeof(*sum));
 }
 
 void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
@@ -29,6 +30,27 @@ void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
     *sum = (struct admission_service_counters){0};
     for (uint32_t i = 0; i < dp->n_workers; i++)
         add_all(sum, admission_service_counters(dp->workers[i]->admission, service), sizeof(*sum));
+    add_all(sum, &dp->front_services[service], sizeof(*sum));
+}
+
+struct admission_tenant_counters *dataplane_front_tenant(struct dataplane *dp, uint32_t tenant)
+{
+    return &dp->front_tenants[tenant];
+}
+
+struct admission_service_counters *dataplane_front_service(struct dataplane *dp, uint32_t service)
+{
+    return &dp->front_services[service];
+}
+
+const struct client_seed *dataplane_client_seed(const struct dataplane *dp)
+{
+    return &dp->client_seed;
+}
+
+const struct advice *dataplane_service_advice(const struct dataplane *dp, uint32_t service)
+{
+    return admission_service_advice(dp->shared, service);
 }
 
 static uint64_t quantile_ns(const struct histogram *h, uint32_t ppm)

@@ -193,7 +193,7 @@ void dataplane_receive_view(const struct dataplane *dp, uint32_t index, struct r
 /* Policies that a worker may still use, at most DATAPLANE_RETIRED_MAX. */
 uint32_t dataplane_retired_count(const struct dataplane *dp);
 
-/* Sums over the workers, by id. */
+/* Sums over the workers and what was decided in front of them, by id. */
 void dataplane_tenant_counters(const struct dataplane *dp, uint32_t tenant,
                                struct admission_tenant_counters *sum);
 void dataplane_service_counters(const struct dataplane *dp, uint32_t service,
