@@ -36,6 +36,8 @@ static const char usage[] =
     "                                 quota.attempts=200/s, window=50 and their like\n"
     "  set service NAME KEY=VALUE...  the same for a service: window=50, wait.places=16,\n"
     "                                 breaker=open, admit=10% over 60s and their like\n"
+    "  xdp status                     the XDP program at every interface: guard, stand-in or off\n"
+    "  xdp counters                   what became of the packets that came to XDP programs\n"
     "  deny add PREFIX... [for TIME]  let nothing in from there, for good or so long: 10min\n"
     "  deny del PREFIX...             let it in again\n"
     "  deny list                      what is denied, and for how long still\n"
@@ -65,6 +67,7 @@ static const struct shower {
     {"status", show_status},      {"tenants", show_tenants}, {"services", show_services},
     {SHOW_SERVICE, show_service}, {"workers", show_workers}, {SHOW_STEPS, show_steps},
     {"ports", show_ports},        {"queues", show_queues},   {"set", show_set},
+    {"xdp", show_xdp},
     {"deny", show_deny},          {"help", show_help},
 };
 

@@ -20,6 +20,7 @@ void show_queues(const json_t *answer, FILE *out);
 void show_workers(const json_t *answer, FILE *out);
 void show_steps(const json_t *answer, FILE *out);
 void show_ports(const json_t *answer, FILE *out);
+void show_xdp(const json_t *answer, FILE *out);
 void show_set(const json_t *answer, FILE *out);
 void show_deny(const json_t *answer, FILE *out);
 

@@ -21,6 +21,10 @@ void show_status(const json_t *answer, FILE *out)
         {"<outside", "outside"},
         {"<inside", "inside"},
     };
+    static const struct column programs[] = {
+        {"<gate", "gate"},   {"<side", "side"}, {"<interface", "interface"},
+        {"<state", "state"}, {"<mode", "mode"},
+    };
     const json_t *workers = show_at(answer, "policy.workers"), *epoch;
     struct table table;
     size_t w;
@@ -38,6 +42,8 @@ void show_status(const json_t *answer, FILE *out)
     }
     table_finish(&table, out);
     SHOW_ROWS(out, "gates", json_object_get(answer, "gates"), gates);
+    if (json_array_size(json_object_get(answer, "xdp")))
+        SHOW_ROWS(out, "XDP", json_object_get(answer, "xdp"), programs);
 }
 
 void show_help(const json_t *answer, FILE *out)

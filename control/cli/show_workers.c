@@ -30,10 +30,17 @@ void show_workers(const json_t *answer, FILE *out)
         {"handoff failed", "handoff_failed"},
         {"held", "held"},
     };
+    static const struct column before[] = {
+        {"<interface", "interface"}, {"received", "received"},     {"socket", "socket"},
+        {"passed", "passed"},        {"redirected", "redirected"}, {"dropped", "dropped"},
+    };
     const json_t *list = json_object_get(answer, "workers");
 
     SHOW_ROWS(out, NULL, list, load);
     SHOW_ROWS(out, "packets: received + handed in + made = all the others", list, balance);
+    if (json_array_size(json_object_get(answer, "xdp")))
+        SHOW_ROWS(out, "XDP: received = socket + passed + redirected + dropped",
+                  json_object_get(answer, "xdp"), before);
     show_members_down(out, "forwarded, by cause", list, "lcore", "passes");
     show_members_down(out, "dropped, by reason", list, "lcore", "dropped");
 }

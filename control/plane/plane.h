@@ -10,6 +10,7 @@
 
 #include "control/config/config.h"
 #include "control/plane/deny.h"
+#include "control/plane/xdp_view.h"
 #include "dataplane/worker/worker.h"
 
 /* What the last whole period showed of one worker. */
@@ -22,6 +23,7 @@ struct plane_sample {
 struct plane {
     struct settings *settings; /* settings->policy is the specification in force */
     struct dataplane *dataplane;
+    struct xdp *xdp;
     uint64_t started_ns; /* CLOCK_MONOTONIC */
     uint32_t clients;    /* of the control socket */
     struct deny_list *denied;

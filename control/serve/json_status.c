@@ -71,9 +71,9 @@ json_t *verb_status(const struct request *request)
 {
     const struct plane *plane = request->plane;
 
-    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:o}", "version", ANSWER_VERSION,
+    return json_pack("{s:i, s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o}", "version", ANSWER_VERSION,
                      "release", SLUICE_VERSION, "uptime_s", (json_int_t)uptime_s(plane), "policy",
                      epochs(plane), "memory", dataplane_memory(plane->dataplane), "clock",
-                     clock_of(plane), "gates", gates(&plane->settings->dataplane), "gateway",
-                     gateway(plane));
+                     clock_of(plane), "gates", gates(&plane->settings->dataplane), "xdp",
+                     json_xdp_brief(plane), "gateway", gateway(plane));
 }

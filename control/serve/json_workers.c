@@ -77,5 +77,5 @@ json_t *verb_workers(const struct request *request)
     list = json_array();
     for (uint32_t w = 0; w < dataplane_worker_count(request->plane->dataplane); w++)
         list = json_and(list, worker_of(request->plane, w));
-    return json_listing("workers", list);
+    return json_with(json_listing("workers", list), "xdp", json_xdp_counters(request->plane));
 }

@@ -12,6 +12,7 @@
 #include "control/serve/socket.h"
 #include "control/serve/verbs.h"
 #include "tests/unit/fake_dataplane.h"
+#include "tests/unit/fake_xdp.h"
 
 static uint64_t now_ns(void)
 {
@@ -34,6 +35,7 @@ int main(int argc, char **argv)
         return 1;
     }
     fake = fake_create((uint32_t)atoi(argv[2]));
+    fake->plane.xdp = fake_xdp();
     puts("ready");
     fflush(stdout);
     for (;;) {

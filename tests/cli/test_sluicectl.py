@@ -314,6 +314,33 @@ def test_ports_as_tables(daemon_socket):
         ["net_af_packet1,iface=g1", "0", "61", "burst", "71"]]
 
 
+def test_xdp_as_tables(daemon_socket):
+    text = ctl("-s", daemon_socket, "xdp", "status").stdout
+    shown = text.split("\n\n")
+    assert [rows([line])[0] for line in shown[0].splitlines()[1:]] == [
+        ["front", "outside", "g0", "required", "guard", "native", "41", "1.25", "redirect",
+         "200ms", "standby", "/sys/fs/bpf/sluice/v1"],
+        ["front", "inside", "g1", "required", "standby", "generic", "42", "-", "redirect",
+         "200ms", "standby", "/sys/fs/bpf/sluice/v1"],
+        ["back", "outside", "-", "off", "off", "-", "-", "-", "pass", "50ms", "detach", "-"]]
+    assert shown[1:] == ["0000:03:00.0: no interface in the kernel\n"]
+
+    counters = blocks(ctl("-s", daemon_socket, "xdp", "counters").stdout)
+    answer = json.loads(ctl("-s", daemon_socket, "xdp", "counters", "-j").stdout)["counters"]
+    assert rows(counters[""])[1] == ["front", "outside", "g0", "1001", "1002", "1003", "1004",
+                                     "1005", str(sum(answer[0]["dropped"].values()))]
+    assert rows(counters["dropped, by reason"])[1:] == [
+        [name, str(count), str(answer[1]["dropped"][name])]
+        for name, count in answer[0]["dropped"].items()]
+    workers = blocks(ctl("-s", daemon_socket, "workers").stdout)
+    assert rows(workers["XDP: received = socket + passed + redirected + dropped"])[2][:5] == [
+        "g1", "2001", "2003", "2004", "2005"]
+    status = blocks(ctl("-s", daemon_socket, "status").stdout)
+    assert rows(status["XDP"])[1:] == [["front", "outside", "g0", "guard", "native"],
+                                       ["front", "inside", "g1", "standby", "generic"],
+                                       ["back", "outside", "-", "off", "-"]]
+
+
 def test_status_and_help_as_tables(daemon_socket):
     shown = blocks(ctl("-s", daemon_socket, "status").stdout)
     facts = dict(rows(shown[""])[1:])
@@ -326,8 +353,8 @@ def test_status_and_help_as_tables(daemon_socket):
                                        "net_af_packet1,iface=g1"]
     helped = rows(ctl("-s", daemon_socket, "help").stdout.splitlines())
     assert [row[0] for row in helped[1:]] == ["status", "tenants", "services", "workers", "ports",
-                                              "queues", "set", "deny add", "deny del",
-                                              "deny list", "help"]
+                                              "queues", "set", "xdp status", "xdp counters",
+                                              "deny add", "deny del", "deny list", "help"]
 
 
 def test_set_shows_what_changed_and_only_that(daemon_socket):

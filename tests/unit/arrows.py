@@ -23,7 +23,8 @@ ROOMS = {
     WORKER: PLAIN,
     # The checked configuration fills the settings of a worker and knows the ranges of a bucket.
     "control/config/": [POLICY, ADMISSION + "bucket.h", WORKER + "settings.h"],
-    "control/serve/": PLAIN + [WORKER + "worker.h", "control/config/", "control/plane/plane.h"],
+    "control/serve/": PLAIN + [WORKER + "worker.h", "control/config/", "control/plane/plane.h",
+                               "control/plane/xdp_view.h"],
     "control/plane/": PLAIN + [WORKER + "worker.h", WORKER + "settings.h", "control/config/",
                                "control/serve/", "bpf/"],
     "control/cli/": [],

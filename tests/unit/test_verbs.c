@@ -14,7 +14,7 @@ static void status_tells_what_runs(void **state)
                   "'tsc_hz_measured':2100000001},"
                   "'gates':[{'name':'front','outside':['net_af_packet0,iface=g0'],"
                   "'inside':['net_af_packet1,iface=g1']}],"
-                  "'gateway':{'shed':{'bulk':0.98,'normal':0.1235,'critical':0.0}}}");
+                  "'xdp':[],'gateway':{'shed':{'bulk':0.98,'normal':0.1235,'critical':0.0}}}");
 }
 
 static void status_names_a_packet_clock(void **state)
@@ -247,9 +247,9 @@ static void words_may_be_parted_by_any_blanks(void **state)
 
 static void help_lists_the_verbs(void **state)
 {
-    static const char *const names[] = {"status",   "tenants",   "services", "workers",
-                                        "ports",    "queues",    "set",      "deny add",
-                                        "deny del", "deny list", "help"};
+    static const char *const names[] = {
+        "status",     "tenants",      "services", "workers",  "ports",     "queues", "set",
+        "xdp status", "xdp counters", "deny add", "deny del", "deny list", "help"};
     const unsigned n = sizeof(names) / sizeof(names[0]);
     struct fake *fake = *state;
     json_t *answer = ask(fake, "help"), *list = json_object_get(answer, "verbs");
