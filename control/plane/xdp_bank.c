@@ -119,10 +119,11 @@ static struct bucket_rate rate_of_bits(const struct quota_rate *quota)
     return rate;
 }
 
-/* Does the burst last for two ticks? Then a clock that stands still for one loses nothing. */
+/* Does the burst last for two ticks? Then a clock that stands still for one loses nothing. Who is
+ * blocked or unlimited needs no clock. */
 static bool bears_coarse(const struct bucket_rate *rate)
 {
-    return bucket_rate_is_unlimited(rate) || rate->cap >= rate->rate * COARSE_NS + rate->cost;
+    return rate->rate == 0 || rate->cap >= rate->rate * COARSE_NS + rate->cost;
 }
 
 static void fill_tenant(struct xdp_tenant *to, const struct policy_tenant *tenant)
