@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "control/plane/sample.h"
+#include "control/plane/xdp.h"
 #include "control/serve/verbs.h"
 
 #define NS_PER_S 1000000000ull
@@ -91,6 +92,7 @@ static void serve_until_signal(struct plane *plane, struct control_socket *sock,
         if (fds[FD_TIMER].revents) {
             clear(fds[FD_TIMER].fd);
             dataplane_tend(plane->dataplane);
+            xdp_tend(plane->xdp);
             sample_collect(&sampler, plane, monotonic_ns());
             plane_tend_denied(plane, realtime_ns());
         }

@@ -13,6 +13,7 @@
 #include "control/config/config.h"
 #include "control/plane/events.h"
 #include "control/plane/plane.h"
+#include "control/plane/xdp.h"
 #include "control/serve/socket.h"
 
 #define CONFIG_DEFAULT "/etc/sluice/sluice.conf"
@@ -146,10 +147,14 @@ static int create_dataplane(struct plane *plane)
     if (err)
         return say(EXIT_CONFIGURATION,
                    err == -ENOMEM ? "no memory for the policy" : "the policy contradicts itself");
-    err = dataplane_create(&plane->settings->dataplane, &ids, policy, &plane->dataplane, why,
-                           sizeof(why));
+    err = xdp_start(plane->settings, policy, &plane->xdp, why, sizeof(why));
     if (!err)
+        err = dataplane_create(&plane->settings->dataplane, &ids, policy, &plane->dataplane, why,
+                               sizeof(why));
+    if (!err) {
+        xdp_serve(plane->xdp, plane->dataplane);
         return 0;
+    }
     policy_free(policy);
     return say(EXIT_DEVICE, why);
 }
@@ -203,6 +208,7 @@ static int run_on(struct settings *settings)
         code = run(&plane, sock);
         stop(&plane, sock);
     }
+    xdp_stop(plane.xdp);
     deny_close(plane.denied);
     control_socket_close(sock);
     return code;

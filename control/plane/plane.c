@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/plane/plane.h"
 
+#include "control/plane/xdp.h"
+
 #define NS_PER_S 1000000000ull
 
 /* The specification as it stands, under a new epoch. */
@@ -16,6 +18,7 @@ static int publish(struct plane *plane)
         err = dataplane_publish(plane->dataplane, policy);
         if (!err) {
             plane->denied_pending = false;
+            xdp_publish(plane->xdp, policy);
             return 0;
         }
         policy_free(policy);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "control/plane/plane.h"
+#include "control/plane/xdp.h"
 #include "tests/unit/core.h"
 
 #define SECOND 1000000000ull
@@ -32,6 +33,15 @@ int dataplane_publish(struct dataplane *dp, struct policy *policy)
     in_force = policy;
     published++;
     return 0;
+}
+
+/* Follows the data plane, which alone can refuse. */
+static const struct policy *told;
+
+void xdp_publish(struct xdp *xdp, const struct policy *policy)
+{
+    assert_null(xdp);
+    told = policy;
 }
 
 struct scene {
@@ -85,6 +95,7 @@ static void entries_end_within_a_period(void **state)
     plane_deny(&s.plane, true);
     assert_true(denies("10.1.0.1"));
     assert_int_equal(policy_epoch(in_force), 8);
+    assert_ptr_equal(told, in_force);
     assert_int_equal(published, 1);
     assert_false(s.plane.denied->unsaved);
 
