@@ -44,14 +44,14 @@ def test_the_source_drops_what_it_makes_when_alone(race):
     assert row["received"] == 0
 
 
-@pytest.mark.parametrize("name", ["xdp_drop", "xdp_filter", "nft_set"])
+@pytest.mark.parametrize("name", ["xdp_drop", "sluice_deny", "xdp_filter", "nft_set"])
 def test_who_denies_all_sources_drops_all_frames(race, name):
     row = there(race, name)
     assert row["sent"] == row["received"] == row["drops"] > 0
     assert (row["sources"], row["rounds"]) == (SOURCES, 2)
 
 
-@pytest.mark.parametrize("name", ["nft_limit", "hashlimit_nft", "hashlimit_legacy"])
+@pytest.mark.parametrize("name", ["sluice_quota", "nft_limit", "hashlimit_nft", "hashlimit_legacy"])
 def test_who_limits_lets_each_source_through_once(race, name):
     """Each source has one packet, and one more a second."""
     row = there(race, name)
@@ -66,7 +66,8 @@ def fixture_cost():
     return rows
 
 
-@pytest.mark.parametrize("name", ["noop", "miss", "xdp_filter"])
+@pytest.mark.parametrize("name", ["noop", "miss", "xdp_filter", "deny_one", "deny", "quota_64", "quota_64_fine", "quota_64k",
+                                  "quota_64k_tenants", "spoofed", "pass", "guard_socket", "guard_quota"])
 def test_every_packet_met_with_what_the_row_is_about(cost, name):
     """The program checks its counters, and fails if one packet went another way."""
     row = there(cost, name)

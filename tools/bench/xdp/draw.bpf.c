@@ -15,7 +15,7 @@
 
 enum { IPV4_ID_BYTES = 18, IPV4_SOURCE_BYTES = 26, IPV4_END_BYTES = 34 };
 
-struct draw_plan draw_plan = {.sources = 1};
+struct draw_plan draw_plan = {.step = 1, .sources = 1};
 uint64_t draw_state = 0x9e3779b97f4a7c15u; /* never 0 */
 
 struct {
@@ -44,7 +44,8 @@ static __always_inline uint64_t draw_random(void)
 static __always_inline void draw(struct xdp_md *context)
 {
     uint8_t *frame = (uint8_t *)(long)context->data;
-    uint32_t source = draw_plan.first + (uint32_t)(draw_random() * draw_plan.sources >> 32);
+    uint32_t number = (uint32_t)(draw_random() * draw_plan.sources >> 32);
+    uint32_t source = draw_plan.first + number * draw_plan.step;
     uint32_t sum = (source & 0xffff) + (source >> 16);
 
     if (frame + IPV4_END_BYTES > (uint8_t *)(long)context->data_end)

@@ -15,7 +15,7 @@ struct filter_stats {
     uint64_t packets, bytes;
 };
 
-enum { FILTER_SOURCES = 4096, FILTER_FIRST = 10 << 24 };
+enum { FILTER_SOURCES = 4096, FILTER_STEP = 2, FILTER_FIRST = 10 << 24 };
 
 /* xdp-filter pins its maps where all see them; these are ours alone. */
 static int load_unpinned(struct bpf_object *object)
@@ -39,7 +39,7 @@ static int deny_sources(struct bpf_object *object)
     for (size_t cpu = 0; cpu < n_cpus && !error; cpu++)
         values[cpu] = FILTER_SOURCE;
     for (uint32_t n = 0; n < FILTER_SOURCES && !error; n++) {
-        const uint32_t key = htonl(FILTER_FIRST + n);
+        const uint32_t key = htonl(FILTER_FIRST + n * FILTER_STEP);
 
         error = bpf_map__update_elem(map, &key, sizeof(key), values, n_cpus * sizeof(*values),
                                      BPF_NOEXIST);
@@ -89,9 +89,10 @@ static void close_filter(struct subject *subject)
     bpf_object__close(subject->loaded);
 }
 
-const struct subject subject_filter = {.name = "xdp_filter",
-                                       .plan = {.first = FILTER_FIRST, .sources = FILTER_SOURCES},
-                                       .verdict = XDP_DROP,
-                                       .open = open_filter,
-                                       .count = count_filter,
-                                       .close = close_filter};
+const struct subject subject_filter = {
+    .name = "xdp_filter",
+    .plan = {.first = FILTER_FIRST, .step = FILTER_STEP, .sources = FILTER_SOURCES},
+    .verdict = XDP_DROP,
+    .open = open_filter,
+    .count = count_filter,
+    .close = close_filter};

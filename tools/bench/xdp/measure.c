@@ -17,13 +17,12 @@
 
 #include <draw.skel.h>
 
-static const struct subject *const subjects_all[] = {&subject_miss, &subject_filter};
-enum { N_SUBJECTS = sizeof(subjects_all) / sizeof(subjects_all[0]) };
+enum { SUBJECTS_MAX = 16 };
 
 struct bench {
     struct drawing drawing;
-    struct subject noop, subjects[N_SUBJECTS];
-    bool is_open[N_SUBJECTS];
+    struct subject noop, subjects[SUBJECTS_MAX];
+    size_t n_subjects; /* that are open */
     uint32_t packets;
 };
 
@@ -114,33 +113,38 @@ static int run_all(struct bench *bench, unsigned int runs)
 
     for (unsigned int run = 0; run < runs && !error; run++) {
         error = run_noop(bench, run);
-        for (size_t n = 0; n < N_SUBJECTS && !error; n++)
-            if (bench->is_open[n])
-                error = run_subject(bench, &bench->subjects[n], run);
+        for (size_t n = 0; n < bench->n_subjects && !error; n++)
+            error = run_subject(bench, &bench->subjects[n], run);
     }
     return error;
 }
 
 /* A subject that does not load is left out, and the reason is its row. */
+static void open_subject(struct bench *bench, const struct subject *subject)
+{
+    struct subject *opened = &bench->subjects[bench->n_subjects];
+    int error;
+
+    *opened = *subject;
+    error = opened->open(opened);
+    if (error)
+        printf("{\"row\":\"%s\",\"unavailable\":\"%s\"}\n", subject->name, strerror(-error));
+    else
+        bench->n_subjects++;
+}
+
 static void open_subjects(struct bench *bench)
 {
-    for (size_t n = 0; n < N_SUBJECTS; n++) {
-        int error;
-
-        bench->subjects[n] = *subjects_all[n];
-        error = bench->subjects[n].open(&bench->subjects[n]);
-        bench->is_open[n] = !error;
-        if (error)
-            printf("{\"row\":\"%s\",\"unavailable\":\"%s\"}\n", subjects_all[n]->name,
-                   strerror(-error));
-    }
+    open_subject(bench, &subject_miss);
+    open_subject(bench, &subject_filter);
+    for (size_t n = 0; n < n_subjects_gate; n++)
+        open_subject(bench, &subjects_gate[n]);
 }
 
 static void close_subjects(struct bench *bench)
 {
-    for (size_t n = 0; n < N_SUBJECTS; n++)
-        if (bench->is_open[n])
-            bench->subjects[n].close(&bench->subjects[n]);
+    for (size_t n = 0; n < bench->n_subjects; n++)
+        bench->subjects[n].close(&bench->subjects[n]);
 }
 
 static int run(const struct options *options)

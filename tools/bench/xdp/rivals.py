@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 
 FIRST = int(ipaddress.IPv4Address("10.0.0.0"))
+STEP = 2  # neighbours would make a single range, for who knows ranges
 MAC = "02:00:00:00:00:02"  # to whom the frames of the source are addressed
 ETHTOOL_DROPS = "rx_queue_0_xdp_drops"
 
@@ -25,18 +26,17 @@ def call(*command, text=None):
     except FileNotFoundError as why:
         raise Unavailable(f"{command[0]} is not installed") from why
     if done.returncode:
-        raise Unavailable(f"{' '.join(command[:4])}: {(done.stderr or done.stdout).strip()}")
+        raise Unavailable(f"{' '.join(map(str, command[:4]))}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
 
 
 def addresses(count):
-    return [str(ipaddress.IPv4Address(FIRST + n)) for n in range(count)]
+    return [str(ipaddress.IPv4Address(FIRST + n * STEP)) for n in range(count)]
 
 
 class Rival:
     """One pair of veths: frames go into `source`, and are dropped behind `device`."""
     name = None
-    per_source_rate = None  # what each source may send a second; None: nothing at all
 
     def __init__(self, number, sources, build):
         self.sources, self.build = sources, build
@@ -75,6 +75,20 @@ class Noop(Rival):
     def start(self):
         call("ip", "link", "set", self.device, "xdpdrv", "obj",
              str(self.build / "tools/bench/xdp/targets.bpf.o"), "program", "target_noop")
+
+
+class Deny(Rival):
+    """Ours, as the workers' stand-in: every source is on the deny list."""
+    name = "sluice_deny"
+
+    def start(self):
+        call(self.build / "tools/bench/xdp/sluice-xdp-attach", self.name.removeprefix("sluice_"),
+             self.device, str(self.sources), str(FIRST), str(STEP))
+
+
+class Quota(Deny):
+    """Ours: every source is a tenant, and may make one attempt a second."""
+    name = "sluice_quota"
 
 
 class XdpFilter(Rival):
@@ -128,7 +142,6 @@ class NftSet(Nft):
 class NftLimit(Nft):
     """A limit for each source."""
     name = "nft_limit"
-    per_source_rate = 1
     match = "update @sources { ip saddr limit rate over 1/second burst 1 packets }"
 
     def set_options(self):
@@ -138,7 +151,6 @@ class NftLimit(Nft):
 class Hashlimit(Skb):
     """iptables' limit for each source, in the raw table, before connection tracking."""
     name = "hashlimit_nft"
-    per_source_rate = 1
     tool = "iptables-nft"
 
     def rules(self):
@@ -158,4 +170,4 @@ class HashlimitLegacy(Hashlimit):
     tool = "iptables-legacy"
 
 
-RIVALS = [Noop, XdpFilter, NftSet, NftLimit, Hashlimit, HashlimitLegacy]
+RIVALS = [Noop, Deny, Quota, XdpFilter, NftSet, NftLimit, Hashlimit, HashlimitLegacy]

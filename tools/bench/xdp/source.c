@@ -33,29 +33,26 @@ struct sent {
 
 static int usage(int status)
 {
-    fputs(
-        "usage: sluice-xdp-source [--into INTERFACE] [--seconds S] [--sources N] [--first N]\n"
-        "                         [--cpu N]\n"
-        "SYNs to 10.9.0.10:80 into a veth whose peer has an XDP program or GRO; one JSON object.\n"
-        "  --into INTERFACE  none: drops them at once, what the source costs by itself\n"
-        "  --seconds S       for how long (1)\n"
-        "  --sources N       so many addresses, drawn at random, up to 2^32 (4096)\n"
-        "  --first N         the first of them, as a number (167772160, which is 10.0.0.0)\n"
-        "  --cpu N           CPU to run on (the last one allowed)\n",
-        status ? stderr : stdout);
+    fputs("usage: sluice-xdp-source [--into INTERFACE] [--seconds S] [--sources N] [--first N]\n"
+          "                         [--step N] [--cpu N]\n"
+          "SYNs to 10.9.0.10:80 into a veth whose peer has an XDP program or GRO; a JSON object.\n"
+          "  --into INTERFACE  none: drops them at once, what the source costs by itself\n"
+          "  --seconds S       for how long (1)\n"
+          "  --sources N       so many addresses, drawn at random, up to 2^32 (4096)\n"
+          "  --first N         the first of them, as a number (167772160, which is 10.0.0.0)\n"
+          "  --step N          from one of them to the next (1)\n"
+          "  --cpu N           CPU to run on (the last one allowed)\n",
+          status ? stderr : stdout);
     return status;
 }
 
 static bool read_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {
-        {"into", required_argument, NULL, 'i'},
-        {"seconds", required_argument, NULL, 's'},
-        {"sources", required_argument, NULL, 'n'},
-        {"first", required_argument, NULL, 'f'},
-        {"cpu", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"into", required_argument, NULL, 'i'},    {"seconds", required_argument, NULL, 's'},
+        {"sources", required_argument, NULL, 'n'}, {"first", required_argument, NULL, 'f'},
+        {"step", required_argument, NULL, 't'},    {"cpu", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     double value = 0;
     int option;
@@ -71,6 +68,8 @@ static bool read_options(int argc, char **argv, struct options *options)
             options->plan.sources = (uint64_t)value;
         else if (option == 'f' && (right = options_number(optarg, 0, 0x1p32 - 1, &value)))
             options->plan.first = (uint32_t)value;
+        else if (option == 't' && (right = options_number(optarg, 1, 0x1p32 - 1, &value)))
+            options->plan.step = (uint32_t)value;
         else if (option == 'c' && (right = options_number(optarg, 0, OPTIONS_CPU_MAX, &value)))
             options->cpu = (unsigned int)value;
         else if (option == 'h')
@@ -130,8 +129,9 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options = {
-        .plan = {.first = 10u << 24, .sources = 4096}, .seconds = 1, .cpu = options_last_cpu()};
+    struct options options = {.plan = {.first = 10u << 24, .step = 1, .sources = 4096},
+                              .seconds = 1,
+                              .cpu = options_last_cpu()};
     int error;
 
     if (!read_options(argc, argv, &options))

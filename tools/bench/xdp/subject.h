@@ -16,6 +16,8 @@ struct subject {
     struct draw_plan plan;
     uint32_t verdict; /* enum xdp_action that every packet must meet with */
 
+    const void *details; /* what else `open` needs to know */
+
     int (*open)(struct subject *subject);
     /* How many packets met with what the name says, so far; NULL: the verdict is all there is. */
     int (*count)(const struct subject *subject, uint64_t *packets);
@@ -29,5 +31,8 @@ struct subject {
 extern const struct subject subject_noop, subject_miss;
 /* xdp-filter of Debian's xdp-tools, its object for IPv4 addresses: each source is denied. */
 extern const struct subject subject_filter;
+/* The gate's own program, by what it does with packets (gate_subjects.c). */
+extern const struct subject subjects_gate[];
+extern const size_t n_subjects_gate;
 
 #endif

@@ -66,13 +66,13 @@ static int count_miss(const struct subject *subject, uint64_t *packets)
 }
 
 const struct subject subject_noop = {.name = "noop",
-                                     .plan = {.sources = 1},
+                                     .plan = {.step = 1, .sources = 1},
                                      .verdict = XDP_DROP,
                                      .open = open_noop,
                                      .close = close_targets};
 
 const struct subject subject_miss = {.name = "miss",
-                                     .plan = {.first = 1u << 31, .sources = 1ull << 31},
+                                     .plan = {.first = 1u << 31, .step = 1, .sources = 1ull << 31},
                                      .verdict = XDP_DROP,
                                      .open = open_miss,
                                      .count = count_miss,
