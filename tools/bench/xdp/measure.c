@@ -51,8 +51,11 @@ static int measure(struct bench *bench, const struct subject *subject, double *n
     if (!error)
         error = drawing_run(bpf_program__fd(bench->drawing.programs->progs.draw_and_call),
                             bench->packets, &cpu_ns, &verdict);
-    if (!error && verdict != subject->verdict)
+    if (!error && verdict != subject->verdict) {
+        fprintf(stderr, "sluice-xdp-cost: %s: the last verdict is %u, not %u\n", subject->name,
+                verdict, subject->verdict);
         error = -EPROTO;
+    }
     if (!error)
         *ns = (double)cpu_ns / bench->packets;
     return error;
