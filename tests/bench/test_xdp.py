@@ -66,8 +66,8 @@ def fixture_cost():
     return rows
 
 
-@pytest.mark.parametrize("name", ["noop", "miss", "xdp_filter", "deny_one", "deny", "quota_64", "quota_64_fine", "quota_64k",
-                                  "quota_64k_tenants", "spoofed", "pass", "guard_socket", "guard_quota"])
+@pytest.mark.parametrize("name", ["noop", "miss", "xdp_filter_64", "xdp_filter_4k", "deny_1", "deny_64", "deny_4k", "quota_64", "quota_64_fine", "quota_64k",
+                                  "quota_64k_tenants", "known", "spoofed", "pass", "guard_socket", "guard_quota"])
 def test_every_packet_met_with_what_the_row_is_about(cost, name):
     """The program checks its counters, and fails if one packet went another way."""
     row = there(cost, name)

@@ -15,7 +15,7 @@ struct filter_stats {
     uint64_t packets, bytes;
 };
 
-enum { FILTER_SOURCES = 4096, FILTER_STEP = 2, FILTER_FIRST = 10 << 24 };
+enum { FILTER_STEP = 2, FILTER_FIRST = 10 << 24 };
 
 /* xdp-filter pins its maps where all see them; these are ours alone. */
 static int load_unpinned(struct bpf_object *object)
@@ -29,7 +29,7 @@ static int load_unpinned(struct bpf_object *object)
     return error ? error : bpf_object__load(object);
 }
 
-static int deny_sources(struct bpf_object *object)
+static int deny_sources(struct bpf_object *object, uint64_t n_sources)
 {
     struct bpf_map *map = bpf_object__find_map_by_name(object, "filter_ipv4");
     const size_t n_cpus = (size_t)libbpf_num_possible_cpus();
@@ -38,7 +38,7 @@ static int deny_sources(struct bpf_object *object)
 
     for (size_t cpu = 0; cpu < n_cpus && !error; cpu++)
         values[cpu] = FILTER_SOURCE;
-    for (uint32_t n = 0; n < FILTER_SOURCES && !error; n++) {
+    for (uint32_t n = 0; n < n_sources && !error; n++) {
         const uint32_t key = htonl(FILTER_FIRST + n * FILTER_STEP);
 
         error = bpf_map__update_elem(map, &key, sizeof(key), values, n_cpus * sizeof(*values),
@@ -57,7 +57,7 @@ static int open_filter(struct subject *subject)
         return -errno;
     error = load_unpinned(object);
     if (!error)
-        error = deny_sources(object);
+        error = deny_sources(object, subject->plan.sources);
     if (error) {
         bpf_object__close(object);
         return error;
@@ -89,10 +89,12 @@ static void close_filter(struct subject *subject)
     bpf_object__close(subject->loaded);
 }
 
-const struct subject subject_filter = {
-    .name = "xdp_filter",
-    .plan = {.first = FILTER_FIRST, .step = FILTER_STEP, .sources = FILTER_SOURCES},
-    .verdict = XDP_DROP,
-    .open = open_filter,
-    .count = count_filter,
-    .close = close_filter};
+#define SUBJECT(name_, sources_)                                                                   \
+    {                                                                                              \
+        .name = #name_,                                                                            \
+        .plan = {.first = FILTER_FIRST, .step = FILTER_STEP, .sources = (sources_)},               \
+        .verdict = XDP_DROP, .open = open_filter, .count = count_filter, .close = close_filter     \
+    }
+
+const struct subject subjects_filter[] = {SUBJECT(xdp_filter_64, 64), SUBJECT(xdp_filter_4k, 4096)};
+const size_t n_subjects_filter = sizeof(subjects_filter) / sizeof(subjects_filter[0]);

@@ -62,12 +62,28 @@ static int build_table(const struct gate_networks *networks, uint32_t n_values, 
     return error;
 }
 
+/* Each slot with what the next one holds; the last one is the end. */
+static int put_slots(const struct gate *gate, uint32_t first, const struct prefix_view *view)
+{
+    const uint32_t n = view->n_slots - 1;
+    struct xdp_slot *slots = calloc(n, sizeof(*slots));
+    int error;
+
+    if (!slots)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        slots[i] = (struct xdp_slot){.ranges = {view->slots[i], view->slots[i + 1]}};
+    error = put_many(gate->maps.slots, first, slots, n);
+    free(slots);
+    return error;
+}
+
 /* Writes a table behind the slots and ranges that are there, and says where it is. */
 static int put_table(const struct gate *gate, const struct prefix_table *table, uint32_t first_slot,
                      uint32_t first_range, struct prefix_shape *shape)
 {
     const struct prefix_view view = prefix_table_view(table);
-    int error = put_many(gate->maps.slots, first_slot, view.slots, view.n_slots);
+    int error = put_slots(gate, first_slot, &view);
 
     *shape = *view.shape;
     shape->first_slot = first_slot;
@@ -89,7 +105,7 @@ static int put_image(const struct gate *gate, const struct gate_scene *scene,
     int error = put_table(gate, tenants, 0, 0, &image.tenants_v4);
 
     if (!error)
-        error = put_table(gate, denied, view.n_slots, view.n_ranges, &image.denied_v4);
+        error = put_table(gate, denied, view.n_slots - 1, view.n_ranges, &image.denied_v4);
     if (!error)
         error = put(gate->maps.spans, 0, &span);
     return error ? error : put(gate->maps.images, 0, &image);
@@ -155,7 +171,7 @@ static int size_maps(const struct gate *gate, const struct gate_scene *scene,
                      const struct prefix_view *tenants, const struct prefix_view *denied)
 {
     const uint32_t n_tenants = scene->n_tenants + 1;
-    int error = bpf_map__set_max_entries(gate->maps.slots, tenants->n_slots + denied->n_slots);
+    int error = bpf_map__set_max_entries(gate->maps.slots, tenants->n_slots + denied->n_slots - 2);
 
     gate->rodata->options.n_tenants = n_tenants;
     if (!error)

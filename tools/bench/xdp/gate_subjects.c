@@ -35,11 +35,16 @@ enum { TEN = 10 << 24, ADDRESSES_24 = 256, PREFIXES_64K = 65536 };
         .first = TEN, .step = ADDRESSES_24, .n = (n_), .bits = 24                                  \
     }
 
+/* Every other address, so that no two make one range. */
+#define DENY(n_)                                                                                   \
+    {                                                                                              \
+        .scene = {.denied = {.first = TEN, .step = 2, .n = (n_), .bits = 32}, .n_tenants = 1},     \
+        .reason = REASON_DENIED                                                                    \
+    }
+
 static const struct gate_details
-    deny_one = {.scene = {.denied = {.first = TEN, .step = 1, .n = 1, .bits = 32}, .n_tenants = 1},
-                .reason = REASON_DENIED},
-    deny = {.scene = {.denied = {.first = TEN, .step = 2, .n = 4096, .bits = 32}, .n_tenants = 1},
-            .reason = REASON_DENIED},
+    deny_1 = DENY(1),
+    deny_64 = DENY(64), deny_4k = DENY(4096),
     quota_64 = {.scene = {.tenants = NETWORKS(64),
                           .n_tenants = 64,
                           .attempts = ONE_A_DAY,
@@ -61,13 +66,13 @@ static const struct gate_details
                                    .spent = true,
                                    .coarse = true},
                          .reason = REASON_RATE},
-    /* One network in each 16-bit prefix there is: of 256 sources 255 are nobody's. */
-    spoofed = {.scene = {.tenants = {.step = 1 << 16, .n = PREFIXES_64K, .bits = 24},
-                         .n_tenants = 64,
-                         .attempts = ONE_A_DAY,
-                         .spent = true,
-                         .coarse = true},
-               .reason = REASON_RATE},
+    /* One network in each 16-bit prefix there is: of all sources 255 in 256 are nobody's. */
+    scattered = {.scene = {.tenants = {.step = 1 << 16, .n = PREFIXES_64K, .bits = 24},
+                           .n_tenants = 64,
+                           .attempts = ONE_A_DAY,
+                           .spent = true,
+                           .coarse = true},
+                 .reason = REASON_RATE},
     pass = {.scene = {.tenants = NETWORKS(64), .n_tenants = 64, .attempts = PLENTY, .coarse = true},
             .fate = GATE_PASSED},
     guard_socket = {.scene = {.tenants = NETWORKS(64),
@@ -110,23 +115,25 @@ static void close_gate(struct subject *subject)
     gate__destroy(subject->loaded);
 }
 
-#define SUBJECT(name_, verdict_, first_, step_, sources_)                                          \
+#define SUBJECT(name_, details_, verdict_, first_, step_, sources_)                                \
     {                                                                                              \
         .name = #name_, .plan = {.first = (first_), .step = (step_), .sources = (sources_)},       \
-        .verdict = (verdict_), .details = &(name_), .open = open_gate, .count = count_gate,        \
+        .verdict = (verdict_), .details = (details_), .open = open_gate, .count = count_gate,      \
         .close = close_gate                                                                        \
     }
 
 const struct subject subjects_gate[] = {
-    SUBJECT(deny_one, XDP_DROP, TEN, 1, 1),
-    SUBJECT(deny, XDP_DROP, TEN, 2, 4096),
-    SUBJECT(quota_64, XDP_DROP, TEN, 1, 64 * ADDRESSES_24),
-    SUBJECT(quota_64_fine, XDP_DROP, TEN, 1, 64 * ADDRESSES_24),
-    SUBJECT(quota_64k, XDP_DROP, TEN, 1, PREFIXES_64K *ADDRESSES_24),
-    SUBJECT(quota_64k_tenants, XDP_DROP, TEN, 1, PREFIXES_64K *ADDRESSES_24),
-    SUBJECT(spoofed, XDP_DROP, 0, 1, 1ull << 32),
-    SUBJECT(pass, XDP_PASS, TEN, 1, 64 * ADDRESSES_24),
-    SUBJECT(guard_socket, XDP_REDIRECT, TEN, 1, 64 * ADDRESSES_24),
-    SUBJECT(guard_quota, XDP_DROP, TEN, 1, 64 * ADDRESSES_24),
+    SUBJECT(deny_1, &deny_1, XDP_DROP, TEN, 2, 1),
+    SUBJECT(deny_64, &deny_64, XDP_DROP, TEN, 2, 64),
+    SUBJECT(deny_4k, &deny_4k, XDP_DROP, TEN, 2, 4096),
+    SUBJECT(quota_64, &quota_64, XDP_DROP, TEN, 1, 64 * ADDRESSES_24),
+    SUBJECT(quota_64_fine, &quota_64_fine, XDP_DROP, TEN, 1, 64 * ADDRESSES_24),
+    SUBJECT(quota_64k, &quota_64k, XDP_DROP, TEN, 1, PREFIXES_64K *ADDRESSES_24),
+    SUBJECT(quota_64k_tenants, &quota_64k_tenants, XDP_DROP, TEN, 1, PREFIXES_64K *ADDRESSES_24),
+    SUBJECT(known, &scattered, XDP_DROP, 0, 1 << 16, PREFIXES_64K),
+    SUBJECT(spoofed, &scattered, XDP_DROP, 0, 1, 1ull << 32),
+    SUBJECT(pass, &pass, XDP_PASS, TEN, 1, 64 * ADDRESSES_24),
+    SUBJECT(guard_socket, &guard_socket, XDP_REDIRECT, TEN, 1, 64 * ADDRESSES_24),
+    SUBJECT(guard_quota, &guard_quota, XDP_DROP, TEN, 1, 64 * ADDRESSES_24),
 };
 const size_t n_subjects_gate = sizeof(subjects_gate) / sizeof(subjects_gate[0]);

@@ -139,7 +139,8 @@ static void open_subject(struct bench *bench, const struct subject *subject)
 static void open_subjects(struct bench *bench)
 {
     open_subject(bench, &subject_miss);
-    open_subject(bench, &subject_filter);
+    for (size_t n = 0; n < n_subjects_filter; n++)
+        open_subject(bench, &subjects_filter[n]);
     for (size_t n = 0; n < n_subjects_gate; n++)
         open_subject(bench, &subjects_gate[n]);
 }

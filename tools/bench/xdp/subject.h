@@ -30,7 +30,8 @@ struct subject {
 /* The program that does nothing, and one lookup of a source that is not there. */
 extern const struct subject subject_noop, subject_miss;
 /* xdp-filter of Debian's xdp-tools, its object for IPv4 addresses: each source is denied. */
-extern const struct subject subject_filter;
+extern const struct subject subjects_filter[];
+extern const size_t n_subjects_filter;
 /* The gate's own program, by what it does with packets (gate_subjects.c). */
 extern const struct subject subjects_gate[];
 extern const size_t n_subjects_gate;
