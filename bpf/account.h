@@ -70,8 +70,8 @@ static __always_inline void account_reached(const struct arrival *a, uint8_t cla
         s->reached[class]++;
 }
 
-static __always_inline void account_trace(const struct arrival *a, enum xdp_way way,
-                                          enum reason reason)
+static __always_inline void account_trace(enum xdp_way way, uint32_t reason, uint32_t tenant,
+                                          uint32_t service)
 {
     struct xdp_trace *t;
 
@@ -79,8 +79,7 @@ static __always_inline void account_trace(const struct arrival *a, enum xdp_way 
         return;
     t = table_at(&trace, 0);
     if (t)
-        *t = (struct xdp_trace){
-            .way = way, .reason = reason, .tenant = a->tenant, .service = a->service};
+        *t = (struct xdp_trace){.way = way, .reason = reason, .tenant = tenant, .service = service};
 }
 
 #endif

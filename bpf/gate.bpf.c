@@ -10,7 +10,6 @@
 #include "dataplane/packet/parse.h"
 
 /* Verified once, each for itself, like those of lookup.h: what they are handed is numbers. */
-int gate_parse(struct xdp_md *ctx, struct arrival *a);
 int gate_standby(struct arrival *a);
 int gate_guard(struct arrival *a);
 
@@ -41,18 +40,6 @@ static __always_inline bool is_denied_v4(const struct xdp_image *image,
                                          const struct address *source)
 {
     return prefix_search(&image->denied_v4, source, 0, slot_at, range_at) != 0;
-}
-
-/* -- what is it? -- */
-
-__noinline int gate_parse(struct xdp_md *ctx, struct arrival *a)
-{
-    const uint8_t *frame = (const uint8_t *)(long)ctx->data;
-    const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
-
-    if (a)
-        parse_frame_until(frame, end, (uint32_t)(end - frame), &a->packet);
-    return 0;
 }
 
 /* -- guard or stand-in? -- */
@@ -124,12 +111,20 @@ __noinline int gate_guard(struct arrival *a)
 
 /* -- onwards -- */
 
-static __always_inline int drop(const struct arrival *a, struct xdp_port_counters *counters,
-                                uint32_t reason)
+/* What a packet is counted and judged by. */
+struct gate_tables {
+    const struct xdp_control *control;
+    const struct xdp_port *port;
+    const struct xdp_image *image;
+    struct xdp_port_counters *counters;
+};
+
+static __always_inline int drop(struct xdp_port_counters *counters, uint32_t reason,
+                                uint32_t tenant, uint32_t service)
 {
     if (reason < REASON_MAX)
         counters->dropped[reason]++;
-    account_trace(a, XDP_WAY_DROP, reason);
+    account_trace(XDP_WAY_DROP, reason, tenant, service);
     return XDP_DROP;
 }
 
@@ -137,72 +132,83 @@ static __always_inline int to_worker(const struct arrival *a, struct xdp_port_co
                                      const struct xdp_md *ctx)
 {
     counters->socket++;
-    account_trace(a, XDP_WAY_SOCKET, REASON_NONE);
+    account_trace(XDP_WAY_SOCKET, REASON_NONE, a->tenant, a->service);
     return (int)bpf_redirect_map(&xsks_map, ctx->rx_queue_index, XDP_PASS);
 }
 
 static __always_inline int to_stack(const struct arrival *a, struct xdp_port_counters *counters)
 {
     counters->passed++;
-    account_trace(a, XDP_WAY_PASS, REASON_NONE);
+    account_trace(XDP_WAY_PASS, REASON_NONE, a->tenant, a->service);
     return XDP_PASS;
 }
 
-static __always_inline int past_workers(const struct arrival *a, struct xdp_port_counters *counters,
-                                        const struct xdp_port *port)
+static __always_inline int past_workers(const struct arrival *a, const struct gate_tables *t)
 {
-    if (port->standby != XDP_STANDBY_REDIRECT)
-        return to_stack(a, counters);
-    counters->redirected++;
-    account_trace(a, XDP_WAY_REDIRECT, REASON_NONE);
-    return (int)bpf_redirect_map(&devices, port->peer, XDP_DROP);
+    if (t->port->standby != XDP_STANDBY_REDIRECT)
+        return to_stack(a, t->counters);
+    t->counters->redirected++;
+    account_trace(XDP_WAY_REDIRECT, REASON_NONE, a->tenant, a->service);
+    return (int)bpf_redirect_map(&devices, t->port->peer, XDP_DROP);
 }
 
 /* -- the journey -- */
 
 static __always_inline int judge(const struct xdp_md *ctx, struct arrival *a,
-                                 const struct xdp_port *port, struct xdp_port_counters *counters)
+                                 const struct gate_tables *t)
 {
-    uint32_t reason;
+    bool guarded = is_guarded(t->port, ctx->rx_queue_index);
+    uint32_t reason = guarded ? gate_guard(a) : gate_standby(a);
 
-    if (is_guarded(port, ctx->rx_queue_index)) {
-        counters->guarded++;
-        reason = gate_guard(a);
-        return reason ? drop(a, counters, reason) : to_worker(a, counters, ctx);
-    }
-    reason = gate_standby(a);
-    return reason ? drop(a, counters, reason) : past_workers(a, counters, port);
+    t->counters->guarded += guarded;
+    if (reason)
+        return drop(t->counters, reason, a->tenant, a->service);
+    return guarded ? to_worker(a, t->counters, ctx) : past_workers(a, t);
+}
+
+/* `denies`: there is a deny list, and nobody has looked into it for this packet. */
+static __always_inline int travel(const struct xdp_md *ctx, const struct gate_tables *t,
+                                  uint32_t bank, bool denies)
+{
+    const uint8_t *frame = (const uint8_t *)(long)ctx->data;
+    const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
+    struct arrival a;
+
+    a.bank = bank;
+    a.direction = t->port->direction;
+    a.tenant = a.service = NOBODY;
+    parse_frame_until(frame, end, (uint32_t)(end - frame), &a.packet);
+    if (denies && packet_has_source(&a.packet) && lookup_denied(bank, &a.packet.source))
+        return drop(t->counters, REASON_DENIED, NOBODY, NOBODY);
+    if (a.packet.kind == PACKET_MALFORMED)
+        return drop(t->counters, a.packet.reason, NOBODY, NOBODY);
+    return t->control->ready ? judge(ctx, &a, t) : to_stack(&a, t->counters);
 }
 
 static __always_inline int gate_packet(struct xdp_md *ctx)
 {
-    struct arrival a = {.tenant = NOBODY, .service = NOBODY};
-    const struct xdp_control *state = table_at(&control, 0);
-    const struct xdp_port *port = table_at(&ports, options.port);
-    struct xdp_port_counters *counters = table_at(&port_counters, options.port);
-    const struct xdp_image *image;
+    struct gate_tables t = {
+        .control = table_at(&control, 0),
+        .port = table_at(&ports, options.port),
+        .counters = table_at(&port_counters, options.port),
+    };
     struct address source;
-    bool denies, peeked = false;
+    uint32_t bank;
+    bool denies;
 
-    if (!state || !port || !counters)
+    if (!t.control || !t.port || !t.counters)
         return XDP_PASS;
-    counters->received++;
-    a.bank = state->bank;
-    a.direction = port->direction;
-    image = table_at(&images, a.bank);
-    denies = state->ready && image && image->has_denied && port->direction == DIRECTION_IN;
-    if (denies) {
-        peeked = peek_source(ctx, &source);
-        if (peeked && is_denied_v4(image, &source))
-            return drop(&a, counters, REASON_DENIED);
+    t.counters->received++;
+    bank = t.control->bank;
+    t.image = table_at(&images, bank);
+    denies =
+        t.control->ready && t.image && t.image->has_denied && t.port->direction == DIRECTION_IN;
+    if (denies && peek_source(ctx, &source)) {
+        if (is_denied_v4(t.image, &source))
+            return drop(t.counters, REASON_DENIED, NOBODY, NOBODY);
+        denies = false;
     }
-    gate_parse(ctx, &a);
-    if (denies && !peeked && packet_has_source(&a.packet) &&
-        lookup_denied(a.bank, &a.packet.source))
-        return drop(&a, counters, REASON_DENIED);
-    if (a.packet.kind == PACKET_MALFORMED)
-        return drop(&a, counters, a.packet.reason);
-    return state->ready ? judge(ctx, &a, port, counters) : to_stack(&a, counters);
+    return travel(ctx, &t, bank, denies);
 }
 
 SEC("xdp")

@@ -38,10 +38,11 @@ static __always_inline enum reason guard_foresee(const struct arrival *a,
 }
 
 /* Will the workers answer the refusal? Then they get to see what they refuse. */
-static __always_inline bool guard_leaves(const struct xdp_service *service,
-                                         struct xdp_service_state *state)
+static __always_inline bool guard_leaves(const struct arrival *a, const struct xdp_service *service)
 {
-    return service->refusal != REFUSAL_DROP &&
+    struct xdp_service_state *state = table_at(&service_state, a->service);
+
+    return service->refusal != REFUSAL_DROP && state &&
            service_take(state, SERVICE_ANSWERS, &service->answers, clock_ns());
 }
 
@@ -49,18 +50,17 @@ static __always_inline enum reason guard_attempt(const struct arrival *a)
 {
     const struct xdp_tenant *tenant = tenant_of(a);
     const struct xdp_service *service = service_of(a);
-    struct xdp_service_state *state = table_at(&service_state, a->service);
     enum reason reason;
 
-    if (!tenant || !service || !state)
+    if (!tenant || !service)
         return REASON_NONE;
     if (a->packet.kind == PACKET_UDP) { /* it may belong to a flow, which only workers know */
         reason = guard_is_blocked(tenant) ? REASON_RATE : REASON_NONE;
     } else {
-        if (standby_is_check(a, service, state))
+        if (standby_is_check(a, service))
             return REASON_NONE;
         reason = guard_foresee(a, tenant);
-        if (reason != REASON_NONE && guard_leaves(service, state))
+        if (reason != REASON_NONE && guard_leaves(a, service))
             return REASON_NONE;
     }
     if (reason != REASON_NONE)

@@ -66,11 +66,14 @@ static __always_inline bool standby_is_probe(const struct xdp_service *service,
 
 /* Within the tokens reserved for health checks; then nothing else can refuse it. */
 static __always_inline bool standby_is_check(const struct arrival *a,
-                                             const struct xdp_service *service,
-                                             struct xdp_service_state *state)
+                                             const struct xdp_service *service)
 {
-    return service->n_probes && standby_is_probe(service, &a->packet.source) &&
-           service_take(state, SERVICE_CHECKS, &service->checks, clock_ns());
+    struct xdp_service_state *state;
+
+    if (!service->n_probes || !standby_is_probe(service, &a->packet.source))
+        return false;
+    state = table_at(&service_state, a->service);
+    return state && service_take(state, SERVICE_CHECKS, &service->checks, clock_ns());
 }
 
 static __always_inline bool standby_sheds(const struct arrival *a, const struct xdp_advice *said,
@@ -87,18 +90,33 @@ static __always_inline bool standby_sheds(const struct arrival *a, const struct 
     return said->turned_away && shedding_hits(a, said, said->turned_away, SHED_SALT_TURNED_AWAY);
 }
 
+/* Of nobody's service there is nothing to be shed, and no capacity. */
+static __always_inline enum reason standby_look(const struct arrival *a,
+                                                const struct xdp_tenant *tenant,
+                                                const struct xdp_advice *said,
+                                                struct xdp_service_state *state, uint64_t *now_ns)
+{
+    account_reached(a, tenant->class);
+    if (standby_sheds(a, said, tenant->class))
+        return REASON_SHED;
+    if (bucket_rate_is_unlimited(&said->cap))
+        return REASON_NONE;
+    *now_ns = clock_ns();
+    return service_look(state, SERVICE_CAP, &said->cap, *now_ns) ? REASON_NONE : REASON_CAPACITY;
+}
+
 /* The questions to an attempt in the workers' order: all are asked before any token is taken, so
  * that only a race between CPUs has something to give back. */
-static __always_inline enum reason standby_check(const struct arrival *a,
-                                                 const struct xdp_advice *said,
-                                                 struct xdp_service_state *state)
+static __always_inline enum reason standby_check(const struct arrival *a)
 {
     const struct xdp_tenant *tenant = tenant_of(a);
     struct xdp_tenant_state *quotas = table_at(&tenant_state, a->tenant);
     struct quota_wish wish = {.attempt = true, .ip_bytes = a->packet.ip_bytes};
+    const struct xdp_advice *said = 0;
+    struct xdp_service_state *state = 0;
     uint64_t now_ns = 0, cap_now_ns = 0;
-    bool limited, capped = said && state && !bucket_rate_is_unlimited(&said->cap);
     enum reason reason = REASON_NONE;
+    bool limited;
 
     if (!tenant || !quotas)
         return REASON_GATEWAY;
@@ -106,44 +124,41 @@ static __always_inline enum reason standby_check(const struct arrival *a,
     if (limited) {
         now_ns = quota_clock_ns(tenant);
         reason = quota_look(quotas, tenant, wish, now_ns);
-        if (reason != REASON_NONE)
-            return reason;
     }
-    if (said) {
-        account_reached(a, tenant->class);
-        if (standby_sheds(a, said, tenant->class))
-            return REASON_SHED;
+    if (reason == REASON_NONE && a->service != NOBODY) {
+        said = table_at(&advice, a->service);
+        state = table_at(&service_state, a->service);
+        if (!said || !state)
+            return REASON_GATEWAY;
+        reason = standby_look(a, tenant, said, state, &cap_now_ns);
     }
-    if (capped) {
-        cap_now_ns = clock_ns();
-        if (!service_look(state, SERVICE_CAP, &said->cap, cap_now_ns))
-            return REASON_CAPACITY;
-    }
-    if (limited)
+    if (reason == REASON_NONE && limited)
         reason = quota_take(quotas, tenant, wish, now_ns);
-    if (reason == REASON_NONE && capped &&
-        !service_take(state, SERVICE_CAP, &said->cap, cap_now_ns)) {
-        if (limited)
-            quota_give_back(quotas, tenant, a->packet.ip_bytes);
-        return REASON_CAPACITY;
-    }
-    return reason;
+    if (reason != REASON_NONE || !said || !state ||
+        service_take(state, SERVICE_CAP, &said->cap, cap_now_ns))
+        return reason;
+    if (limited)
+        quota_give_back(quotas, tenant, a->packet.ip_bytes);
+    return REASON_CAPACITY;
+}
+
+static __always_inline bool standby_knows_capacity(const struct arrival *a)
+{
+    const struct xdp_advice *said = table_at(&advice, a->service);
+
+    return said && !bucket_rate_is_unlimited(&said->cap);
 }
 
 static __always_inline enum reason standby_decide(const struct arrival *a)
 {
     const struct xdp_service *service;
-    const struct xdp_advice *said;
-    struct xdp_service_state *state;
 
     if (a->service == NOBODY)
-        return standby_check(a, 0, 0);
+        return standby_check(a);
     service = service_of(a);
-    said = table_at(&advice, a->service);
-    state = table_at(&service_state, a->service);
-    if (!service || !said || !state || (service->closed && bucket_rate_is_unlimited(&said->cap)))
+    if (!service || (service->closed && !standby_knows_capacity(a)))
         return REASON_GATEWAY;
-    return standby_is_check(a, service, state) ? REASON_NONE : standby_check(a, said, state);
+    return standby_is_check(a, service) ? REASON_NONE : standby_check(a);
 }
 
 static __always_inline enum reason standby_attempt(const struct arrival *a)
