@@ -374,6 +374,56 @@ static void clients_that_ask_no_more_are_forgotten(void **state)
     assert_int_equal(advice->by_attempt, 1);
 }
 
+/* A second in which the workers see 50 bulk and 20 critical, and a guard before them `shed` bulk
+ * for each of the 50; how many critical passed. */
+static uint64_t second_behind_a_guard(struct gate *g, struct admission_service_counters *front,
+                                      unsigned shed)
+{
+    uint64_t critical = 0;
+
+    for (unsigned period = 0; period < 20; period++, g->now_ns += PERIOD_NS) {
+        for (unsigned i = 0; i < 2 + period % 2; i++) {
+            pass_through(g, BULK);
+            front->reached[CLASS_BULK] += shed;
+            front->attempts += shed;
+            front->refused[REASON_SHED] += shed;
+        }
+        critical += pass_through(g, CRITICAL);
+        gate_steer(g);
+    }
+    return critical;
+}
+
+/*
+ * What the workers still see would fit, and yet as much is shed as if all had come to them: of 100
+ * bulk they may have 100 - 20 - 20 = 60. Once the guard has nothing to shed, nobody has.
+ */
+static void what_is_shed_in_front_is_still_offered(void **state)
+{
+    struct admission_service_counters front[SERVICES] = {0};
+    struct gate *g = *state;
+    uint64_t critical = 0;
+
+    g->services[WEB].capacity = core_rate(100, 1, 0);
+    g->services[WEB].shed = (struct policy_shed){980000, core_rate(20, 1, 0)};
+    gate_adopt(g);
+    gate_steer(g);
+    g->now_ns += PERIOD_NS;
+    admission_control_front(g->control, front);
+    for (unsigned s = 0; s < 60; s++)
+        critical += second_behind_a_guard(g, &front[WEB], 1);
+    assert_in_range((uint64_t)(view(g).rate_per_s[CLASS_BULK] * 1000), 99500, 100500);
+    assert_in_range((uint64_t)(view(g).shed[CLASS_BULK] * 1000), 395, 405);
+    assert_int_equal(critical, 60 * 20);
+    assert_int_equal(view(g).counters.attempts, 60 * (50 + 70));
+    assert_int_equal(view(g).counters.refused[REASON_SHED],
+                     60 * 50 + gate_counts(g, WEB).refused[REASON_SHED]);
+    for (unsigned s = 0; s < 20; s++)
+        second_behind_a_guard(g, &front[WEB], 0);
+    assert_in_range((uint64_t)(view(g).rate_per_s[CLASS_BULK] * 1000), 49500, 50500);
+    assert_true(view(g).shed[CLASS_BULK] == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +440,7 @@ int main(void)
         OVERLOAD_TEST(a_new_order_begins_the_ramp_anew),
         OVERLOAD_TEST(the_ramp_turns_others_away_than_shedding),
         OVERLOAD_TEST(clients_that_ask_no_more_are_forgotten),
+        OVERLOAD_TEST_FOUR(what_is_shed_in_front_is_still_offered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whoever knows a device's interface in the kernel is asked at the right moments, and may say no.
- * What DPDK is asked for meanwhile is noted in the same line.
+ * Whoever knows a device's interface in the kernel is asked at the right moments, may say no, and
+ * decides alike. What DPDK is asked for meanwhile is noted in the same line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dataplane/admission/state.h"
 #include "tests/workers/gate.h"
 
 static char calls[512];
@@ -180,6 +181,48 @@ static void a_device_that_is_refused_is_closed(void **state)
     }
 }
 
+/* What is decided before the workers is part of all sums of its tenant and service. */
+static void what_is_counted_in_front_is_in_the_sums(void **state)
+{
+    const struct policy_service *service = policy_service(dataplane_policy(gate.dp), 0);
+    struct admission_tenant_counters tenants[TENANTS];
+    struct admission_service_counters sum;
+    struct service_view view;
+
+    (void)state;
+    dataplane_front_tenant(gate.dp, TENANT_CAPPED)->refused[REASON_RATE] = 7;
+    dataplane_front_service(gate.dp, 0)->attempts = 9;
+    gate.dp->workers[2]->admission->services[0].counters.attempts = 4;
+    for (uint32_t t = 0; t < TENANTS; t++)
+        dataplane_tenant_counters(gate.dp, t, &tenants[t]);
+    assert_int_equal(tenants[TENANT_CAPPED].refused[REASON_RATE], 7);
+    assert_int_equal(tenants[TENANT_OPEN].refused[REASON_RATE], 0);
+    dataplane_service_counters(gate.dp, 0, &sum);
+    assert_int_equal(sum.attempts, 13);
+    dataplane_service_view(gate.dp, service, &view);
+    assert_int_equal(view.counters.attempts, 13);
+}
+
+/* Who decides alike has the workers' seed and the control loop's word; each queue has its worker.
+ */
+static void who_decides_alike_knows_what_workers_know(void **state)
+{
+    static const uint32_t pollers[] = {0, 1, 2, 3, 0, 1};
+    const struct worker *w = gate.dp->workers[3];
+
+    (void)state;
+    assert_ptr_equal(dataplane_client_seed(gate.dp), w->client_seed);
+    assert_ptr_equal(dataplane_service_advice(gate.dp, 0), &gate.dp->shared->services[0].advice);
+    assert_int_equal(dataplane_receive_count(gate.dp), 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        struct receive_view view;
+
+        dataplane_receive_view(gate.dp, i, &view);
+        assert_int_equal(view.worker, pollers[i]);
+        assert_int_equal(view.queue, i % 4);
+    }
+}
+
 static void at_the_end_each_device_is_closed(void **state)
 {
     (void)state;
@@ -203,6 +246,8 @@ int main(void)
         cmocka_unit_test(arguments_are_appended),
         cmocka_unit_test(each_device_is_asked_around_its_queues),
         cmocka_unit_test(a_device_that_is_refused_is_closed),
+        cmocka_unit_test(what_is_counted_in_front_is_in_the_sums),
+        cmocka_unit_test(who_decides_alike_knows_what_workers_know),
         cmocka_unit_test(at_the_end_each_device_is_closed),
     };
 
