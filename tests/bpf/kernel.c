@@ -44,7 +44,7 @@ void kernel_skip_if_missing(void)
 
     if (!why)
         return;
-    printf("1..0 # SKIP %s\n", why);
+    puts(why);
     exit(SKIPPED);
 }
 
@@ -218,8 +218,7 @@ bool kernel_has_only_arrays(const struct kernel *kernel)
 {
     const struct bpf_map *map;
 
-    bpf_object__for_each_map(map, kernel->program->obj)
-    {
+    bpf_object__for_each_map (map, kernel->program->obj) {
         enum bpf_map_type type = bpf_map__type(map);
 
         if (type != BPF_MAP_TYPE_ARRAY && type != BPF_MAP_TYPE_PERCPU_ARRAY &&

@@ -24,6 +24,7 @@
 #define REPEATS 2000u /* of a packet in a round, on each CPU */
 #define RATE    700u
 #define BURST   99u
+#define TOKENS  100000u /* more than a race takes */
 
 static struct site site;
 static struct policy *policy;
@@ -61,32 +62,72 @@ static void *ask_on_a_cpu(void *number)
     return NULL;
 }
 
-/* Time stands still within a round, and all CPUs take what a round has earned. */
-static void many_cpus_admit_exactly_burst_and_rate(void **state)
+static bool is_alone(void)
+{
+    if (sysconf(_SC_NPROCESSORS_ONLN) >= THREADS)
+        return false;
+    print_message("one CPU only: nobody to race with\n");
+    return true;
+}
+
+/* Time stands still within a round, and all CPUs take what a round has earned; `look` sees it. */
+static void race(void (*look)(unsigned round))
 {
     pthread_t threads[THREADS];
-    uint64_t began_ns = 1000 * CORE_S;
 
-    (void)state;
-    if (sysconf(_SC_NPROCESSORS_ONLN) < THREADS) {
-        print_message("one CPU only: nobody to race with\n");
-        skip();
-    }
-    kernel_open(&kernel, &(struct kernel_plan){.policy = policy});
-    assert_true(bucket_rate_events(&acme()->attempts, RATE, 1, BURST));
     pthread_barrier_init(&barrier, NULL, THREADS + 1);
     for (uintptr_t t = 0; t < THREADS; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, ask_on_a_cpu, (void *)t), 0);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        round_now_ns = began_ns + round * CORE_S / 10;
+        round_now_ns = 1000 * CORE_S + round * CORE_S / 10;
         pthread_barrier_wait(&barrier);
         pthread_barrier_wait(&barrier);
-        assert_int_equal(admitted(), BURST + 1 + round * RATE / 10);
+        look(round);
     }
     for (unsigned t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
+    pthread_barrier_destroy(&barrier);
     assert_int_equal(kernel_port(&kernel).received, (uint64_t)THREADS * ROUNDS * REPEATS);
     assert_true(kernel_balanced(&kernel));
+}
+
+static void look_at_admitted(unsigned round)
+{
+    assert_int_equal(admitted(), BURST + 1 + round * RATE / 10);
+}
+
+static void many_cpus_admit_exactly_burst_and_rate(void **state)
+{
+    (void)state;
+    if (is_alone())
+        skip();
+    kernel_open(&kernel, &(struct kernel_plan){.policy = policy});
+    assert_true(bucket_rate_events(&acme()->attempts, RATE, 1, BURST));
+    race(look_at_admitted);
+    kernel_close(&kernel);
+}
+
+/* A tenant whose tokens never come back has exactly those fewer that it was admitted with. */
+static void look_at_tokens(unsigned round)
+{
+    const struct xdp_tenant_state state = kernel_tenant_state(&kernel, site_tenant_id(SITE_ACME));
+
+    assert_int_equal(admitted(), BURST + 1 + round * RATE / 10);
+    assert_int_equal(bucket_tokens(&state.attempts, &acme()->attempts, round_now_ns),
+                     TOKENS - admitted());
+}
+
+/* Two CPUs may both find the last place, and one of them has paid by then. */
+static void what_the_capacity_refuses_in_a_race_is_paid_back(void **state)
+{
+    (void)state;
+    if (is_alone())
+        skip();
+    kernel_open(&kernel, &(struct kernel_plan){.policy = policy});
+    assert_true(bucket_rate_events(&acme()->attempts, 1, 86400, TOKENS - 1));
+    assert_true(
+        bucket_rate_events(&kernel.arrays.advice[site_service_id(SITE_WEB)].cap, RATE, 1, BURST));
+    race(look_at_tokens);
     kernel_close(&kernel);
 }
 
@@ -134,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_cpus_admit_exactly_burst_and_rate),
+        cmocka_unit_test(what_the_capacity_refuses_in_a_race_is_paid_back),
         cmocka_unit_test(the_coarse_clock_is_used_where_bursts_bear_it),
     };
     int failed;
