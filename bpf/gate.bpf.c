@@ -31,7 +31,7 @@ static __always_inline bool peek_source(const struct xdp_md *ctx, struct address
         return false;
     if (ip[9] != PARSE_TCP && ip[9] != PARSE_UDP && ip[9] != PARSE_ICMP)
         return false;
-    __builtin_memcpy(&word, ip + 12, sizeof(word));
+    __builtin_memcpy(&word, PARSE_WORD(ip + 12, 4), sizeof(word));
     *source = address_from_v4(word);
     return true;
 }

@@ -60,11 +60,19 @@ struct parse_cursor {
     uint8_t hop_limit; /* IPv6 only */
 };
 
+/* To the BPF compiler a packet's bytes are aligned to nothing, and it would load them one by one;
+ * the kernel takes whole words wherever the machine does. */
+#ifdef __bpf__
+#define PARSE_WORD(at, bytes) __builtin_assume_aligned(at, bytes)
+#else
+#define PARSE_WORD(at, bytes) (at)
+#endif
+
 static inline uint16_t parse_load16(const uint8_t *at)
 {
     uint16_t value;
 
-    __builtin_memcpy(&value, at, sizeof(value));
+    __builtin_memcpy(&value, PARSE_WORD(at, 2), sizeof(value));
     return __builtin_bswap16(value);
 }
 
@@ -72,7 +80,7 @@ static inline uint32_t parse_load32(const uint8_t *at)
 {
     uint32_t value;
 
-    __builtin_memcpy(&value, at, sizeof(value));
+    __builtin_memcpy(&value, PARSE_WORD(at, 4), sizeof(value));
     return __builtin_bswap32(value);
 }
 
@@ -164,8 +172,8 @@ static inline bool parse_ipv4(struct parse_cursor *c, struct packet *packet)
         return false;
     }
     header_bytes = (ip[0] & 0x0fu) * 4;
-    __builtin_memcpy(&source, ip + 12, sizeof(source));
-    __builtin_memcpy(&destination, ip + 16, sizeof(destination));
+    __builtin_memcpy(&source, PARSE_WORD(ip + 12, 4), sizeof(source));
+    __builtin_memcpy(&destination, PARSE_WORD(ip + 16, 4), sizeof(destination));
     packet->source = address_from_v4(source);
     packet->destination = address_from_v4(destination);
     packet->protocol = ip[9];
@@ -272,8 +280,8 @@ static inline bool parse_ipv6(struct parse_cursor *c, struct packet *packet)
         parse_malformed(packet, REASON_MALFORMED_IP_HEADER);
         return false;
     }
-    __builtin_memcpy(&packet->source, ip + 8, sizeof(packet->source));
-    __builtin_memcpy(&packet->destination, ip + 24, sizeof(packet->destination));
+    __builtin_memcpy(&packet->source, PARSE_WORD(ip + 8, 8), sizeof(packet->source));
+    __builtin_memcpy(&packet->destination, PARSE_WORD(ip + 24, 8), sizeof(packet->destination));
     /* An IPv4-mapped address never stands on the wire (RFC 4291 section 2.5.5.2): here it would
      * pass for the IPv4 host, in prefixes and flows alike. */
     if (PARSE_RARELY(address_is_v4(&packet->source) || address_is_v4(&packet->destination))) {
