@@ -12,6 +12,7 @@ void show_status(const json_t *answer, FILE *out)
         {"clock", "clock.mode"},
         {"TSC, Hz: reported", "clock.tsc_hz_reported"},
         {"TSC, Hz: measured", "clock.tsc_hz_measured"},
+        {"clock error, ns", "clock.error_ns"},
         {"gateway sheds of bulk", "gateway.shed.bulk"},
         {"gateway sheds of normal", "gateway.shed.normal"},
         {"gateway sheds of critical", "gateway.shed.critical"},

@@ -43,9 +43,10 @@ static json_t *clock_of(const struct plane *plane)
 {
     const char *mode = plane->settings->dataplane.eal.clock == CLOCK_TSC ? "tsc" : "packets";
 
-    return json_pack("{s:s, s:I, s:I}", "mode", mode, "tsc_hz_reported",
+    return json_pack("{s:s, s:I, s:I, s:I}", "mode", mode, "tsc_hz_reported",
                      (json_int_t)dataplane_tsc_hz_reported(plane->dataplane), "tsc_hz_measured",
-                     (json_int_t)dataplane_tsc_hz_measured(plane->dataplane));
+                     (json_int_t)dataplane_tsc_hz_measured(plane->dataplane), "error_ns",
+                     (json_int_t)dataplane_clock_error_ns(plane->dataplane));
 }
 
 static uint64_t uptime_s(const struct plane *plane)

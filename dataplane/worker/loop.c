@@ -97,7 +97,9 @@ static unsigned poll_handed(struct worker *w)
 
 static void look_at_clock(struct worker *w, uint64_t cycles)
 {
-    set_time(w, clock_ns(w->clock, cycles));
+    uint64_t now_ns = clock_ns(w->clock, cycles);
+
+    set_time(w, now_ns > w->burst.now_ns ? now_ns : w->burst.now_ns); /* clock.h: some ns */
     publish_time(w);
     take_policy(w);
 }

@@ -94,6 +94,8 @@ void dataplane_tend(struct dataplane *dp)
     for (uint32_t i = 0; i < dp->n_workers; i++)
         look_after(dp, i);
     steer(dp);
+    if (dp->settings->eal.clock == CLOCK_TSC) /* at the end: nobody is silent for its jump */
+        clock_follow(&dp->clock);
 }
 
 const struct policy *dataplane_policy(const struct dataplane *dp)
@@ -121,6 +123,11 @@ uint64_t dataplane_tsc_hz_reported(const struct dataplane *dp)
 uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp)
 {
     return dp->clock.measured_hz;
+}
+
+int64_t dataplane_clock_error_ns(const struct dataplane *dp)
+{
+    return dp->clock.error_ns;
 }
 
 uint32_t dataplane_worker_count(const struct dataplane *dp)

@@ -158,8 +158,8 @@ void dataplane_destroy(struct dataplane *dp);
 #define DATAPLANE_RETIRED_MAX 8
 int dataplane_publish(struct dataplane *dp, struct policy *policy);
 /* Once a period: steers admission (admission_control.h), frees policies that no worker can hold any
- * more, and takes back the leases of a worker that has been silent for DATAPLANE_DEAD_NS. Never
- * blocks. */
+ * more, keeps the clock close to CLOCK_MONOTONIC, and takes back the leases of a worker that has
+ * been silent for DATAPLANE_DEAD_NS. Never blocks. */
 #define DATAPLANE_DEAD_NS 1000000000ull
 void dataplane_tend(struct dataplane *dp);
 const struct policy *dataplane_policy(const struct dataplane *dp);
@@ -171,6 +171,8 @@ const char *dataplane_memory(const struct dataplane *dp);
 /* TSC rate: what DPDK reports, and what was measured against CLOCK_MONOTONIC_RAW. */
 uint64_t dataplane_tsc_hz_reported(const struct dataplane *dp);
 uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp);
+/* By how much CLOCK_MONOTONIC was ahead of the workers' clock in the last period; 0 in a replay. */
+int64_t dataplane_clock_error_ns(const struct dataplane *dp);
 
 uint32_t dataplane_worker_count(const struct dataplane *dp);
 void dataplane_worker_view(const struct dataplane *dp, uint32_t worker, struct worker_view *view);

@@ -347,6 +347,7 @@ def test_status_and_help_as_tables(daemon_socket):
     assert facts["policy epoch"] == "7"
     assert facts["policy epoch, worker 1"] == "7"
     assert facts["TSC, Hz: measured"] == "2100000001"
+    assert facts["clock error, ns"] == "-42"
     assert [facts[f"gateway sheds of {name}"] for name in ("bulk", "normal", "critical")] == [
         "0.98", "0.1235", "0"]
     assert rows(shown["gates"])[1] == ["front", "net_af_packet0,iface=g0",

@@ -290,6 +290,12 @@ uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp)
     return 2100000001;
 }
 
+int64_t dataplane_clock_error_ns(const struct dataplane *dp)
+{
+    (void)dp;
+    return -42;
+}
+
 uint32_t dataplane_worker_count(const struct dataplane *dp)
 {
     return dp->n_workers;

@@ -11,7 +11,7 @@ static void status_tells_what_runs(void **state)
                   "{'version':1,'release':'" SLUICE_VERSION "','uptime_s':90,"
                   "'policy':{'epoch':7,'workers':[6,7]},'memory':'none',"
                   "'clock':{'mode':'tsc','tsc_hz_reported':2000000000,"
-                  "'tsc_hz_measured':2100000001},"
+                  "'tsc_hz_measured':2100000001,'error_ns':-42},"
                   "'gates':[{'name':'front','outside':['net_af_packet0,iface=g0'],"
                   "'inside':['net_af_packet1,iface=g1']}],"
                   "'xdp':[],'gateway':{'shed':{'bulk':0.98,'normal':0.1235,'critical':0.0}}}");
