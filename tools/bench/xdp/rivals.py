@@ -64,9 +64,6 @@ class Rival:
         link, = json.loads(call("ip", "-j", "-s", "link", "show", "dev", self.device))
         return link["stats64"]["rx"]["packets"]
 
-    def end(self):
-        """Whatever is not gone with the namespace."""
-
 
 class Noop(Rival):
     """The least: a program that drops everything."""
