@@ -50,17 +50,18 @@ def need_af_xdp():
 
 @pytest.fixture
 def make_lab(machine, tmp_path):
-    """make_lab(acme=..., port=..., rtt=..., workers=...): a lab that is up; what holds of any lab is
-    asserted at the end, and it is always taken down."""
+    """make_lab(acme=..., port=..., rtt=..., xdp=..., workers=...): a lab that is up; what holds of any
+    lab is asserted at the end, and it is always taken down. `xdp` is the script's words of it."""
     labs = []
 
-    def make(acme="", port="af_packet", rtt=None, **more):
+    def make(acme="", port="af_packet", rtt=None, xdp=(), **more):
         if port == "af_xdp":
             need_af_xdp()
+        words = [*xdp, *(["--rtt", rtt] if rtt else [])]
         lab = Lab(f"test{os.getpid()}-{next(numbers)}", tmp_path)
         labs.append(lab)
         try:
-            return lab.up(config(acme, **more), port, *(["--rtt", rtt] if rtt else []))
+            return lab.up(config(acme, **more), port, *words)
         except Unavailable as why:
             labs.remove(lab)
             pytest.skip(f"{port} does not come up here: {why}")

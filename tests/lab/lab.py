@@ -30,14 +30,14 @@ SETTLE_MAX_S = 15  # longer than every timeout in CONFIG
 
 CONFIG = """
 eal = {{ memory = "none"; memory_mib = 256; main = 0; {workers} }};
-control = {{ socket = "@SOCKET@"; period = "50ms"; }};
-gates = ( {{ name = "front"; outside = ["@OUTSIDE@"]; inside = ["@INSIDE@"]; }} );
+control = {{ socket = "@SOCKET@"; period = "50ms"; pins = "@PINS@"; }};
+gates = ( {{ name = "front"; outside = ["@OUTSIDE@"]; inside = ["@INSIDE@"]; @XDP@ }} );
 flows = {{ max = 16384; embryonic = "2s"; tcp_idle = "10s"; udp_idle = "5s"; fin = "1s";
           linger = "500ms"; }};
 tenants = (
   {{ name = "default"; class = "bulk"; }},
   {{ name = "acme"; prefixes = ["10.1.0.0/16"]; {acme} }},
-  {{ name = "globex"; prefixes = ["10.2.0.0/16"]; }}
+  {{ name = "globex"; prefixes = ["10.2.0.0/16"]; {globex} }}
 );
 services = (
   {{ name = "web"; addresses = ["10.9.0.10"]; protocol = "tcp"; ports = ["80", "8081", "8090"];
@@ -47,9 +47,9 @@ services = (
 UNBOUNDED = 'unit = "connection"; window = 4096; refuse = "rst";'
 
 
-def config(acme="", workers='workers = [1]; idle = "sleep";', service=UNBOUNDED):
-    """Two tenants, globex without a limit; `acme` is what is said of the other one."""
-    return CONFIG.format(acme=acme, workers=workers, service=service)
+def config(acme="", workers='workers = [1]; idle = "sleep";', service=UNBOUNDED, globex=""):
+    """Two tenants, without a limit but for what is said of them."""
+    return CONFIG.format(acme=acme, globex=globex, workers=workers, service=service)
 
 
 class Unavailable(Exception):
@@ -187,11 +187,13 @@ class Lab:
 
     # -- daemons --
 
-    def start(self, path=None):
-        """A daemon on the gate, as the lab started its own; not waited for."""
+    def start(self, path=None, under=()):
+        """A daemon on the gate, as the lab started its own, by the command `under` if one is given;
+        not waited for."""
         with open(self.folder / "sluiced.log", "a", encoding="utf-8") as log:
             process = subprocess.Popen(
-                self.command("gateway", SLUICED, "-c", path or self.state / "sluice.conf"),
+                self.command("gateway", *under, SLUICED, "-c",
+                             path or self.state / "sluice.conf"),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         process.returncode = 0  # Daemon waits for it
         return Daemon(process.pid)
@@ -224,7 +226,7 @@ class Lab:
     def answers(self):
         try:
             return self.ask("status")["version"] == 1
-        except (ConnectionError, FileNotFoundError):
+        except (ConnectionError, FileNotFoundError, TimeoutError):  # the last: it is still starting
             return False
 
     def ctl(self, *words):
