@@ -138,7 +138,7 @@ struct xdp_tenant_state {
 /* service_state, by id */
 struct xdp_service_state {
     struct bpf_spin_lock lock;
-    uint32_t started;
+    uint32_t started; /* a bit for each bucket, in their order */
     struct bucket cap, answers, checks;
 };
 
@@ -155,7 +155,7 @@ struct xdp_bucket_state {
 /* Invariant 1 of the program: received = socket + passed + redirected + dropped. */
 struct xdp_port_counters {
     uint64_t received;
-    uint64_t guarded;    /* of these: came while the workers were there */
+    uint64_t guarded;    /* of these, neither denied nor malformed, while the workers were there */
     uint64_t socket;     /* to a worker */
     uint64_t passed;     /* to the stack */
     uint64_t redirected; /* to the peer */

@@ -70,6 +70,18 @@ static __always_inline enum reason quota_look(const struct xdp_tenant_state *sta
     return REASON_NONE;
 }
 
+/* Under the lock. */
+static __always_inline void quota_start(struct xdp_tenant_state *state,
+                                        const struct xdp_tenant *tenant, uint64_t now_ns)
+{
+    if (state->started)
+        return;
+    bucket_init(&state->attempts, &tenant->attempts, now_ns);
+    bucket_init(&state->packets, &tenant->packets, now_ns);
+    bucket_init(&state->bits, &tenant->bits, now_ns);
+    *(volatile uint32_t *)&state->started = 1;
+}
+
 /* All or none. */
 static __always_inline enum reason quota_take(struct xdp_tenant_state *state,
                                               const struct xdp_tenant *tenant,
@@ -78,12 +90,7 @@ static __always_inline enum reason quota_take(struct xdp_tenant_state *state,
     enum reason reason;
 
     bpf_spin_lock(&state->lock);
-    if (!state->started) {
-        bucket_init(&state->attempts, &tenant->attempts, now_ns);
-        bucket_init(&state->packets, &tenant->packets, now_ns);
-        bucket_init(&state->bits, &tenant->bits, now_ns);
-        *(volatile uint32_t *)&state->started = 1;
-    }
+    quota_start(state, tenant, now_ns);
     reason = quota_look(state, tenant, wish, now_ns);
     if (reason == REASON_NONE) {
         if (wish.attempt)
@@ -112,12 +119,7 @@ static __always_inline bool quota_take_attempt(struct xdp_tenant_state *state,
     bool has;
 
     bpf_spin_lock(&state->lock);
-    if (!state->started) {
-        bucket_init(&state->attempts, &tenant->attempts, now_ns);
-        bucket_init(&state->packets, &tenant->packets, now_ns);
-        bucket_init(&state->bits, &tenant->bits, now_ns);
-        *(volatile uint32_t *)&state->started = 1;
-    }
+    quota_start(state, tenant, now_ns);
     has = bucket_take(&state->attempts, &tenant->attempts, 1, now_ns);
     bpf_spin_unlock(&state->lock);
     return has;
