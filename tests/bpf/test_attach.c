@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs at real interfaces: whose they are, in which mode, and why there is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/bpf/kernel.h"
+#include "tests/bpf/wires.h"
+
+static struct house house;
+
+static int start(void **state)
+{
+    (void)state;
+    assert_true(wires_add("veth"));
+    house_init(&house);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    house_free(&house);
+    wires_remove();
+    return 0;
+}
+
+/* -- helpers -- */
+
+static void assert_ours(unsigned wire, uint8_t mode)
+{
+    struct xdp_attached attached = wires_attached(wire);
+
+    assert_string_equal(attached.name, GATE_PROGRAM);
+    assert_int_equal(attached.mode, mode);
+}
+
+static void assert_nobody(void)
+{
+    for (unsigned w = 0; w < WIRES; w++)
+        assert_int_equal(wires_attached(w).id, 0);
+}
+
+static void assert_says(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" does not say \"%s\"", text, part);
+    assert_null(strchr(text, '\n'));
+}
+
+static uint32_t map_id(int fd)
+{
+    struct bpf_map_info info = {0};
+    uint32_t bytes = sizeof(info);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bpf_obj_get_info_by_fd(fd, &info, &bytes), 0);
+    return info.id;
+}
+
+static bool is_pinned(const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", wires_pins(), name);
+    return access(path, F_OK) == 0;
+}
+
+static struct xdp_view view_of(unsigned wire, uint64_t now_ns)
+{
+    struct xdp_view view;
+
+    xdp_view(house.xdp, wire, now_ns, &view);
+    return view;
+}
+
+static void end(void)
+{
+    house_close(&house);
+    house_stop(&house);
+}
+
+/* -- life -- */
+
+/* The guard takes the driver's place, and its sockets. Nothing stays. */
+static void case_L03_programs_come_and_go_with_the_devices(void **state)
+{
+    int sockets;
+
+    (void)state;
+    assert_int_equal(house_start(&house), 0);
+    assert_nobody();
+    assert_int_equal(house_open(&house), 0);
+    for (unsigned w = 0; w < WIRES; w++) {
+        assert_ours(w, XDP_ATTACHED_DRV);
+        sockets = xdp_map_of(wires_attached(w).id, "xsks_map");
+        assert_int_equal(map_id(sockets),
+                         map_id(bpf_object__find_map_fd_by_name(house.driver[w], "xsks_map")));
+        close(sockets);
+    }
+    assert_true(is_pinned("control") && is_pinned("service_counters"));
+    end();
+    assert_nobody();
+    assert_false(is_pinned("control"));
+    assert_int_equal(access(wires_pins(), F_OK), -1);
+}
+
+/* What the programs are told, as they find it in their maps. */
+static void programs_learn_policy_workers_and_advice(void **state)
+{
+    struct xdp_arrays *arrays;
+    uint32_t peer, port = 0;
+    int devices;
+
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.redirect = true;
+    assert_int_equal(house_start(&house), 0);
+    arrays = &house.xdp->maps.arrays;
+    assert_ptr_equal(house.settings.dataplane.heartbeats, arrays->heartbeats);
+    assert_int_equal(arrays->control->ready, 1);
+    assert_int_equal(arrays->control->bank, 0);
+    assert_int_equal(house_open(&house), 0);
+    house_serve(&house);
+    xdp_tend(house.xdp);
+
+    assert_int_equal(arrays->control->seed.words[1], 12);
+    assert_int_equal(arrays->ports[0].direction, DIRECTION_IN);
+    assert_int_equal(arrays->ports[1].direction, DIRECTION_OUT);
+    assert_int_equal(arrays->ports[0].worker[0], 5);
+    assert_int_equal(arrays->ports[1].worker[0], 6);
+    assert_int_equal(arrays->ports[0].standby, XDP_STANDBY_REDIRECT);
+    assert_int_equal(arrays->ports[0].peer, 1);
+    assert_int_equal(arrays->ports[0].standby_after_ns, 200 * CORE_MS);
+    assert_int_equal(arrays->ports[0].control.rate, 1000);
+    assert_int_equal(arrays->advice[1].shed[2], 23);
+    assert_int_equal(arrays->advice[1].cap.rate, 11 * 60);
+    devices = xdp_map_of(wires_attached(0).id, "devices");
+    assert_int_equal(bpf_map_lookup_elem(devices, &port, &peer), 0);
+    assert_int_equal(peer, if_nametoindex("out0"));
+    close(devices);
+
+    xdp_publish(house.xdp, house.policy);
+    assert_int_equal(arrays->control->bank, 1);
+    xdp_publish(house.xdp, house.policy);
+    assert_int_equal(arrays->control->bank, 0);
+    end();
+}
+
+/* Three at once, and hardly any more; without a worker's sign of life the program decides alone. */
+static void what_programs_count_goes_to_the_data_plane(void **state)
+{
+    const struct admission_tenant_counters *tenant;
+    const struct admission_service_counters *service;
+    struct xdp_view view;
+
+    (void)state;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    house_serve(&house);
+    wires_ask(0, 5);
+    xdp_tend(house.xdp);
+    tenant = dataplane_front_tenant(house.xdp->dataplane, site_tenant_id(SITE_DEFAULT));
+    assert_int_equal(tenant->attempts, 5);
+    assert_int_equal(tenant->admitted, 3);
+    assert_int_equal(tenant->refused[REASON_RATE], 2);
+    assert_int_equal(tenant->packets[DIRECTION_IN], 3);
+    assert_int_equal(tenant->bytes[DIRECTION_IN], 3 * 40);
+    service = dataplane_front_service(house.xdp->dataplane, site_service_id(SITE_WEB));
+    assert_int_equal(service->attempts, 5);
+    assert_int_equal(service->refused[REASON_RATE], 2);
+    assert_int_equal(service->unanswered, 2);
+    view = view_of(0, 1);
+    assert_int_equal(view.counts.received, 5);
+    assert_int_equal(view.counts.guarded, 0);
+    assert_int_equal(view.counts.passed, 3);
+    assert_int_equal(view.counts.dropped[REASON_RATE], 2);
+    assert_int_equal(view_of(1, 1).counts.received, 0);
+    end();
+}
+
+static void the_view_tells_guard_from_standby(void **state)
+{
+    struct heartbeat *beats;
+    struct xdp_view view;
+
+    (void)state;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    house_serve(&house);
+    beats = house.settings.dataplane.heartbeats;
+    assert_int_equal(view_of(0, CORE_S).state, XDP_STATE_STANDBY);
+    assert_false(view_of(0, CORE_S).alive);
+    beats[5].now_ns = CORE_S;
+    view = view_of(0, CORE_S + 200 * CORE_MS);
+    assert_int_equal(view.state, XDP_STATE_GUARD);
+    assert_int_equal(view.heartbeat_age_ns, 200 * CORE_MS);
+    assert_string_equal(view.mode, "native");
+    assert_int_equal(view.program, wires_attached(0).id);
+    assert_int_equal(view_of(0, CORE_S + 200 * CORE_MS + 1).state, XDP_STATE_STANDBY);
+    assert_int_equal(view_of(1, CORE_S).state, XDP_STATE_STANDBY); /* another worker's */
+
+    bpf_xdp_detach((int)if_nametoindex("out0"), 0, NULL);
+    view = view_of(0, CORE_S);
+    assert_int_equal(view.state, XDP_STATE_OFF);
+    assert_says(view.why, "taken program");
+    end();
+}
+
+/* -- modes -- */
+
+static void generic_mode_is_taken_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.mode = XDP_GENERIC;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    assert_ours(0, XDP_ATTACHED_SKB);
+    assert_string_equal(view_of(0, 1).mode, "generic");
+    end();
+    assert_nobody();
+}
+
+/* An interface whose driver has no XDP: told and served, or refused. */
+static void native_mode_is_never_less(void **state)
+{
+    (void)state;
+    wires_remove();
+    if (!wires_add("ifb")) {
+        print_message("SKIPPED: this kernel has no interface without XDP of its own (ifb)\n");
+        assert_true(wires_add("veth"));
+        skip();
+    }
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    assert_ours(0, XDP_ATTACHED_SKB);
+    assert_string_equal(view_of(0, 1).mode, "generic");
+    end();
+    assert_nobody();
+
+    house.settings.dataplane.gates[0].xdp.mode = XDP_NATIVE;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), -ENOTSUP);
+    assert_says(house.why, "interface out0");
+    assert_says(house.why, "mode is \"native\"");
+    end();
+    assert_nobody();
+}
+
+/* -- somebody else's -- */
+
+static void foreign(uint32_t flags, const char *mode)
+{
+    uint32_t id = wires_attach_foreign(1, flags);
+    char text[64];
+
+    assert_int_equal(house_start(&house), -EEXIST);
+    assert_null(house.xdp);
+    snprintf(text, sizeof(text), "in0 has an XDP program that is not ours: id %u", id);
+    assert_says(house.why, text);
+    assert_says(house.why, "name \"foreign\"");
+    assert_says(house.why, mode);
+    assert_int_equal(wires_attached(1).id, id);
+    assert_int_equal(wires_attached(0).id, 0);
+    assert_false(is_pinned("control"));
+
+    /* Optional is about what cannot be had, not about what would be taken from others. */
+    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    assert_int_equal(house_start(&house), -EEXIST);
+    assert_int_equal(wires_attached(1).id, id);
+}
+
+static void case_X01_a_foreign_native_program_is_named_and_left_alone(void **state)
+{
+    (void)state;
+    foreign(XDP_FLAGS_DRV_MODE, "native mode");
+}
+
+static void case_X01_a_foreign_generic_program_is_named_and_left_alone(void **state)
+{
+    (void)state;
+    foreign(XDP_FLAGS_SKB_MODE, "generic mode");
+}
+
+/* Who came while we looked elsewhere stays, too. */
+static void case_X01_a_program_that_took_the_place_of_ours_stays(void **state)
+{
+    uint32_t id;
+
+    (void)state;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    bpf_xdp_detach((int)if_nametoindex("in0"), XDP_FLAGS_DRV_MODE, NULL);
+    id = wires_attach_foreign(1, XDP_FLAGS_SKB_MODE); /* where the driver does not reach */
+    assert_int_equal(view_of(1, 1).state, XDP_STATE_OFF);
+    end();
+    assert_int_equal(wires_attached(1).id, id);
+    assert_int_equal(wires_attached(0).id, 0);
+}
+
+/* -- why there is none -- */
+
+/* The daemon goes on; the driver is asked for nothing of ours. */
+static void assert_off(const char *why)
+{
+    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    assert_int_equal(house_start(&house), 0);
+    for (unsigned w = 0; w < WIRES; w++) {
+        struct xdp_view view = view_of(w, 1);
+
+        assert_string_equal(house.xdp->care.arguments(house.xdp->care.context, wires_devices[w]),
+                            "");
+        assert_int_equal(view.state, XDP_STATE_OFF);
+        assert_int_equal(view.program, 0);
+        assert_says(view.why, why);
+    }
+    assert_int_equal(house_open(&house), 0);
+    assert_nobody();
+    assert_null(house.settings.dataplane.heartbeats);
+    house_serve(&house);
+    xdp_tend(house.xdp);
+    xdp_publish(house.xdp, house.policy);
+    end();
+}
+
+static void case_X04_without_a_bpf_file_system(void **state)
+{
+    (void)state;
+    house.settings.control.pins = "/tmp/nowhere/sluice/v1";
+    assert_int_equal(house_start(&house), -ENOTSUP);
+    assert_says(house.why, "gate front, interface out0: xdp is \"required\", but");
+    assert_says(house.why, "/tmp/nowhere/sluice/v1: there is no BPF file system");
+    assert_says(house.why, "mount -t bpf bpf /sys/fs/bpf");
+    assert_off("mount -t bpf bpf /sys/fs/bpf");
+    assert_int_equal(access("/tmp/nowhere", F_OK), -1);
+}
+
+static void drop_capability(unsigned bit)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+
+    if (syscall(SYS_capget, &header, data) != 0)
+        abort();
+    data[bit / 32].effective &= ~(1u << bit % 32);
+    data[bit / 32].permitted &= ~(1u << bit % 32);
+    if (syscall(SYS_capset, &header, data) != 0)
+        abort();
+}
+
+/* In a process that may be spoiled; its exit code. */
+static int in_child(int (*run)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(run());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static bool says(const char *text, const char *part)
+{
+    if (!strstr(text, part) || strchr(text, '\n'))
+        fprintf(stderr, "\"%s\" does not say \"%s\"\n", text, part);
+    return strstr(text, part) && !strchr(text, '\n');
+}
+
+static int load_unprivileged(void)
+{
+    drop_capability(CAP_BPF);
+    drop_capability(CAP_SYS_ADMIN);
+    return house_start(&house) != 0 && says(house.why, "XDP programs without CAP_BPF") &&
+                   wires_attached(0).id == 0
+               ? 0
+               : 1;
+}
+
+static void case_X04_without_the_capability(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(load_unprivileged), 0);
+}
+
+/* Kernels from 5.11 on count maps by memory cgroup: there it loads, the older ones say why not. */
+static int load_in_little_memory(void)
+{
+    const struct rlimit little = {65536, 65536};
+
+    drop_capability(CAP_SYS_RESOURCE);
+    drop_capability(CAP_IPC_LOCK);
+    if (setrlimit(RLIMIT_MEMLOCK, &little) != 0)
+        return 2;
+    if (house_start(&house) != 0)
+        return says(house.why, "locked memory is limited to 64 KiB") ? 0 : 1;
+    if (house_open(&house) != 0 || strcmp(wires_attached(0).name, GATE_PROGRAM) != 0)
+        return 3;
+    end();
+    return 0;
+}
+
+static void case_X04_with_little_locked_memory(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(load_in_little_memory), 0);
+    assert_nobody();
+}
+
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WIRES_TEST(case_L03_programs_come_and_go_with_the_devices),
+        WIRES_TEST(programs_learn_policy_workers_and_advice),
+        WIRES_TEST(what_programs_count_goes_to_the_data_plane),
+        WIRES_TEST(the_view_tells_guard_from_standby),
+        WIRES_TEST(generic_mode_is_taken_where_it_is_asked_for),
+        WIRES_TEST(native_mode_is_never_less),
+        WIRES_TEST(case_X01_a_foreign_native_program_is_named_and_left_alone),
+        WIRES_TEST(case_X01_a_foreign_generic_program_is_named_and_left_alone),
+        WIRES_TEST(case_X01_a_program_that_took_the_place_of_ours_stays),
+        WIRES_TEST(case_X04_without_a_bpf_file_system),
+        WIRES_TEST(case_X04_without_the_capability),
+        WIRES_TEST(case_X04_with_little_locked_memory),
+    };
+
+    kernel_skip_if_missing();
+    wires_enter();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

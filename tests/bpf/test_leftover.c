@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a daemon leaves at its interfaces, on purpose or because it was killed, and what its
+ * successor makes of that. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/bpf/kernel.h"
+#include "tests/bpf/wires.h"
+
+static struct house house;
+
+static int start(void **state)
+{
+    (void)state;
+    assert_true(wires_add("veth"));
+    house_init(&house);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    house_free(&house);
+    wires_remove();
+    return 0;
+}
+
+static bool is_promiscuous(unsigned wire)
+{
+    struct xdp_interface interface = {.index = 0};
+
+    snprintf(interface.name, sizeof(interface.name), "%s", wires_names[wire]);
+    return xdp_is_promiscuous(&interface);
+}
+
+static void set_promiscuous(unsigned wire)
+{
+    struct xdp_interface interface = {.index = 0};
+
+    snprintf(interface.name, sizeof(interface.name), "%s", wires_names[wire]);
+    xdp_set_promiscuous(&interface, true);
+}
+
+static bool is_pinned(void)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/control", wires_pins());
+    return access(path, F_OK) == 0;
+}
+
+/* What is said on stderr meanwhile; the caller frees it. */
+static char *said_by(void (*run)(void))
+{
+    char *text = calloc(1, 4096);
+    FILE *file = tmpfile();
+    int before = dup(STDERR_FILENO);
+
+    assert_true(text && file && before >= 0);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    run();
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    assert_true(fread(text, 1, 4095, file) < 4095);
+    fclose(file);
+    return text;
+}
+
+static void open_house(void)
+{
+    assert_int_equal(house_open(&house), 0);
+}
+
+static void assert_said(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("not said: \"%s\" in:\n%s", part, text);
+}
+
+static void end(void)
+{
+    house_close(&house);
+    house_stop(&house);
+}
+
+/* Five attempts while it was there, of which three pass; then four that nobody but the stand-in
+ * sees. Its successor tells them apart. */
+static void taken_over(enum xdp_mode mode, uint8_t attached)
+{
+    struct xdp_attached left;
+    char expected[256], *said;
+    pid_t pid;
+
+    house.settings.dataplane.gates[0].xdp.mode = mode;
+    pid = house_live(&house, 5);
+    house_kill(pid);
+    left = wires_attached(0);
+    assert_string_equal(left.name, GATE_PROGRAM);
+    assert_int_equal(left.mode, attached);
+    wires_ask(0, 4);
+
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(wires_attached(0).id, left.id); /* it stands in until the last moment */
+    said = said_by(open_house);
+    snprintf(
+        expected, sizeof(expected),
+        "sluiced: out0: took over from its stand-in (program %u): while we were away it passed "
+        "0 packets and dropped 4; attempts: 0 admitted, 4 refused\n",
+        left.id);
+    assert_said(said, expected);
+    assert_said(said, "sluiced: in0: took over");
+    free(said);
+    assert_int_not_equal(wires_attached(0).id, left.id);
+    assert_string_equal(wires_attached(0).name, GATE_PROGRAM);
+    house_serve(&house);
+    end();
+    assert_int_equal(wires_attached(0).id, 0);
+    assert_false(is_pinned());
+}
+
+static void case_L03_a_killed_daemons_program_is_recognised_and_replaced(void **state)
+{
+    (void)state;
+    taken_over(XDP_AUTO, XDP_ATTACHED_DRV);
+}
+
+static void case_L03_in_generic_mode_too(void **state)
+{
+    (void)state;
+    taken_over(XDP_GENERIC, XDP_ATTACHED_SKB);
+}
+
+/* Killed before the driver's program was replaced. */
+static void case_X01_the_drivers_own_leftover_is_ours(void **state)
+{
+    struct bpf_object *driver;
+
+    (void)state;
+    assert_int_equal(house_start(&house), 0);
+    driver = bpf_object__open_file(
+        house.xdp->care.arguments(house.xdp->care.context, wires_devices[0]) + 10, NULL);
+    assert_int_equal(bpf_object__load(driver), 0);
+    assert_int_equal(bpf_xdp_attach((int)if_nametoindex("out0"),
+                                    bpf_program__fd(bpf_object__next_program(driver, NULL)), 0,
+                                    NULL),
+                     0);
+    bpf_object__close(driver);
+    house_stop(&house);
+    assert_string_equal(wires_attached(0).name, SOCKET_PROGRAM);
+
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    assert_string_equal(wires_attached(0).name, GATE_PROGRAM);
+    end();
+}
+
+/* Without XDP the driver needs the place as well. */
+static void case_L03_a_gate_without_xdp_clears_it_away(void **state)
+{
+    (void)state;
+    house_kill(house_live(&house, 0));
+    house.settings.dataplane.gates[0].xdp.use = XDP_OFF;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(wires_attached(0).id, 0);
+    end();
+}
+
+static void case_L03_a_stand_in_stays_if_it_was_told_to(void **state)
+{
+    struct xdp_attached standin;
+    char *said;
+
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.stays = true;
+    house.settings.dataplane.gates[0].xdp.redirect = true;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    house_serve(&house);
+    end();
+    standin = wires_attached(0);
+    assert_string_equal(standin.name, GATE_PROGRAM);
+    assert_int_equal(standin.mode, XDP_ATTACHED_DRV);
+    assert_true(is_pinned());
+    assert_true(is_promiscuous(0)); /* it forwards what is addressed to others */
+    wires_ask(0, 4);
+
+    house.settings.dataplane.gates[0].xdp.stays = false;
+    assert_int_equal(house_start(&house), 0);
+    said = said_by(open_house);
+    assert_said(said, "passed 3 packets and dropped 1; attempts: 3 admitted, 1 refused\n");
+    free(said);
+    house_serve(&house);
+    end();
+    assert_int_equal(wires_attached(0).id, 0);
+    assert_false(is_pinned());
+    assert_false(is_promiscuous(0)); /* as the first daemon found it */
+}
+
+static void case_L03_promiscuity_is_given_back_as_it_was(void **state)
+{
+    (void)state;
+    set_promiscuous(1);
+    house_kill(house_live(&house, 0));
+    set_promiscuous(0); /* the killed one's */
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    end();
+    assert_false(is_promiscuous(0));
+    assert_true(is_promiscuous(1));
+}
+
+/* A start that fails leaves what it found, nothing included. */
+static void a_start_that_fails_takes_no_stand_in_away(void **state)
+{
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.stays = true;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    end(); /* the workers were never there */
+    assert_int_equal(wires_attached(0).id, 0);
+    assert_false(is_pinned());
+
+    house_kill(house_live(&house, 0));
+    house.settings.dataplane.gates[0].xdp.stays = false;
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    end();
+    assert_string_equal(wires_attached(0).name, GATE_PROGRAM);
+}
+
+static void case_X01_a_live_daemon_keeps_its_interfaces(void **state)
+{
+    pid_t pid = house_live(&house, 0);
+    uint32_t id = wires_attached(0).id;
+    char expected[128];
+
+    (void)state;
+    assert_int_equal(house_start(&house), -EBUSY);
+    snprintf(expected, sizeof(expected),
+             "interface out0 is served by another daemon already, process %d", (int)pid);
+    assert_string_equal(house.why, expected);
+    assert_int_equal(wires_attached(0).id, id);
+    house_kill(pid);
+    assert_int_equal(house_start(&house), 0);
+    house_stop(&house);
+    assert_int_equal(wires_attached(0).id, id);
+}
+
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WIRES_TEST(case_L03_a_killed_daemons_program_is_recognised_and_replaced),
+        WIRES_TEST(case_L03_in_generic_mode_too),
+        WIRES_TEST(case_X01_the_drivers_own_leftover_is_ours),
+        WIRES_TEST(case_L03_a_gate_without_xdp_clears_it_away),
+        WIRES_TEST(case_L03_a_stand_in_stays_if_it_was_told_to),
+        WIRES_TEST(case_L03_promiscuity_is_given_back_as_it_was),
+        WIRES_TEST(a_start_that_fails_takes_no_stand_in_away),
+        WIRES_TEST(case_X01_a_live_daemon_keeps_its_interfaces),
+    };
+
+    kernel_skip_if_missing();
+    wires_enter();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
