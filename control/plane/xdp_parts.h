@@ -74,6 +74,7 @@ struct xdp {
     struct device_care care;
     struct xdp_maps maps;
     int socket_object;                  /* a file with the object that the driver loads; -1 */
+    uint32_t next_told;                 /* service */
     uint32_t next_tenant, next_service; /* to be counted */
     void *values;                       /* of one reading of a map, all CPUs' */
     uint32_t cpus;

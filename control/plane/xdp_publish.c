@@ -109,14 +109,19 @@ void xdp_serve(struct xdp *xdp, struct dataplane *dataplane)
 
 /* -- advice -- */
 
+/* Services that are told about in one period: more take their turns, for each has sums over all
+ * workers to be made. */
+#define TOLD_MAX 256u
+
 void xdp_tend(struct xdp *xdp)
 {
     const struct policy *policy = dataplane_policy(xdp->dataplane);
+    uint32_t n = policy_service_count(policy);
 
     if (!xdp_any_on(xdp))
         return;
-    for (uint32_t s = 0; s < policy_service_count(policy); s++) {
-        const struct policy_service *service = policy_service(policy, s);
+    for (uint32_t told = 0; told < n && told < TOLD_MAX; told++) {
+        const struct policy_service *service = policy_service(policy, xdp->next_told++ % n);
         struct service_view view;
 
         dataplane_service_view(xdp->dataplane, service, &view);
