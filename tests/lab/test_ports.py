@@ -42,9 +42,13 @@ def serve_page(listener, page):
         connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % len(page) + page)
 
 
-def test_curl_gets_what_was_served_through_af_xdp(make_lab, tmp_path):
+GUARDED = pytest.mark.parametrize("xdp", [[], ["--xdp"]], ids=["plain", "guarded"])
+
+
+@GUARDED
+def test_curl_gets_what_was_served_through_af_xdp(make_lab, tmp_path, xdp):
     need("curl")
-    lab = make_lab(port="af_xdp")
+    lab = make_lab(port="af_xdp", xdp=xdp)
     page, got = os.urandom(PAGE_BYTES), tmp_path / "got"
     with listen(lab) as listener:
         threading.Thread(target=serve_page, args=(listener, page), daemon=True).start()
@@ -59,10 +63,11 @@ def test_curl_gets_what_was_served_through_af_xdp(make_lab, tmp_path):
     assert [p["driver"] for p in lab.ask("ports")["ports"]] == ["net_af_xdp"] * 2
 
 
+@GUARDED
 @pytest.mark.parametrize("direction", ["in", "out"])
-def test_iperf3_runs_through_af_xdp(make_lab, direction):
+def test_iperf3_runs_through_af_xdp(make_lab, direction, xdp):
     need("iperf3")
-    lab = make_lab(port="af_xdp")
+    lab = make_lab(port="af_xdp", xdp=xdp)
     server = subprocess.Popen(lab.command("inside", "iperf3", "--server", "--bind", "10.9.0.10",
                                           "--port", PORT), stdout=subprocess.DEVNULL)
     try:
