@@ -15,14 +15,14 @@ int gate_guard(struct arrival *a);
 
 /* -- denied? -- */
 
-/* The source of an untagged TCP, UDP or ICMP packet of IPv4, before anything else is read: whatever
- * the rest of it is, a denied one is dropped as denied. False: it has to be parsed. */
-static __always_inline bool peek_source(const struct xdp_md *ctx, struct address *source)
+/* The source of an untagged TCP, UDP or ICMP packet of IPv4, as it stands, before anything else is
+ * read: whatever the rest of it is, a denied one is dropped as denied. False: it has to be parsed.
+ */
+static __always_inline bool peek_source(const struct xdp_md *ctx, uint32_t *source)
 {
     const uint8_t *frame = (const uint8_t *)(long)ctx->data;
     const uint8_t *end = (const uint8_t *)(long)ctx->data_end;
     const uint8_t *ip = frame + PARSE_ETHERNET_BYTES;
-    uint32_t word;
 
     if (ip + PARSE_IPV4_BYTES > end)
         return false;
@@ -31,15 +31,21 @@ static __always_inline bool peek_source(const struct xdp_md *ctx, struct address
         return false;
     if (ip[9] != PARSE_TCP && ip[9] != PARSE_UDP && ip[9] != PARSE_ICMP)
         return false;
-    __builtin_memcpy(&word, PARSE_WORD(ip + 12, 4), sizeof(word));
-    *source = address_from_v4(word);
+    __builtin_memcpy(source, PARSE_WORD(ip + 12, 4), sizeof(*source));
     return true;
 }
 
-static __always_inline bool is_denied_v4(const struct xdp_image *image,
-                                         const struct address *source)
+static __always_inline bool is_denied_v4(const struct xdp_image *image, uint32_t source)
 {
-    return prefix_search(&image->denied_v4, source, 0, slot_at, range_at) != 0;
+    const uint32_t host = __builtin_bswap32(source);
+    const struct hosts_bucket *bucket =
+        table_at(&denied_hosts, image->first_hosts + hosts_number(host, image->hosts_shift));
+    const struct address address = address_from_v4(source);
+
+    if (bucket && hosts_hold(bucket, host))
+        return true;
+    return image->more_denied_v4 &&
+           prefix_search(&image->denied_v4, &address, 0, slot_at, range_at) != 0;
 }
 
 /* -- guard or stand-in? -- */
@@ -192,8 +198,7 @@ static __always_inline int gate_packet(struct xdp_md *ctx)
         .port = table_at(&ports, options.port),
         .counters = table_at(&port_counters, options.port),
     };
-    struct address source;
-    uint32_t bank;
+    uint32_t source, bank;
     bool denies;
 
     if (!t.control || !t.port || !t.counters)
@@ -204,7 +209,7 @@ static __always_inline int gate_packet(struct xdp_md *ctx)
     denies =
         t.control->ready && t.image && t.image->has_denied && t.port->direction == DIRECTION_IN;
     if (denies && peek_source(ctx, &source)) {
-        if (is_denied_v4(t.image, &source))
+        if (is_denied_v4(t.image, source))
             return drop(t.counters, REASON_DENIED, NOBODY, NOBODY);
         denies = false;
     }

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/hosts.h"
 #include "dataplane/admission/bucket.h"
 #include "dataplane/admission/client.h"
 #include "dataplane/admission/heartbeat.h"
@@ -75,14 +76,17 @@ struct xdp_port {
 
 /* -- policy, by bank -- */
 
-/* images (M), by bank: where to look in slots, ranges and spans. Indices into those are already
- * those of the bank. */
+/* images (M), by bank: where to look in slots, ranges, spans and denied_hosts. Indices into those
+ * are already those of the bank. */
 struct xdp_image {
     struct prefix_shape tenants_v4, tenants_v6; /* values: tenant ids, POLICY_NONE: of no prefix */
     struct prefix_shape denied_v4, denied_v6;   /* values: 1, 0: not denied */
     uint32_t first_span, n_spans;
     uint32_t default_tenant; /* id */
     uint32_t has_denied;     /* 0: the deny list is empty */
+    uint32_t first_hosts;    /* of denied_hosts */
+    uint32_t hosts_shift;    /* of hosts_number() */
+    uint32_t more_denied_v4; /* 0: denied_hosts holds all that denied_v4 does */
 };
 
 /* slots (M): of struct prefix_shape, each with what the next one holds: elements of a map are eight
@@ -92,6 +96,10 @@ struct xdp_slot {
 };
 
 /* ranges (M): struct prefix_range. spans (M): struct service_span, whose `service` is an id. */
+
+/* denied_hosts (M), XDP_HOSTS a bank: struct hosts_bucket. Denied IPv4 addresses, but for those of
+ * networks and those that found their bucket full. The ranges of denied_v4 hold them all. */
+#define XDP_HOSTS (1u << HOSTS_BITS_MAX)
 
 /* tenants (M), by bank * n_tenants + id */
 struct xdp_tenant {

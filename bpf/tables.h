@@ -32,6 +32,7 @@ SHARED(ports, struct xdp_port, XDP_PORTS_MAX);
 SHARED(images, struct xdp_image, XDP_BANKS);
 SHARED(slots, struct xdp_slot, 1);
 SHARED(ranges, struct prefix_range, 1);
+SHARED(denied_hosts, struct hosts_bucket, XDP_BANKS *XDP_HOSTS);
 SHARED(spans, struct service_span, 1);
 SHARED(tenants, struct xdp_tenant, XDP_BANKS);
 SHARED(services, struct xdp_service, XDP_BANKS);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "control/plane/xdp_hosts.h"
 #include "dataplane/policy/prefix.h"
 
 #define COARSE_NS 8000000ull /* two ticks of the coarse clock at 250 Hz */
@@ -73,8 +74,12 @@ static int fill_prefixes(const struct xdp_arrays *arrays, uint32_t bank,
         err = copy_table(&filling, policy, &tables->denied_v4, same, &image->denied_v4);
     if (!err)
         err = copy_table(&filling, policy, &tables->denied_v6, same, &image->denied_v6);
+    if (err)
+        return err;
     image->has_denied = policy_has_denied(policy);
-    return err;
+    image->first_hosts = bank * XDP_HOSTS;
+    xdp_hosts_fill(&arrays->denied_hosts[image->first_hosts], &tables->denied_v4, image);
+    return 0;
 }
 
 static int fill_spans(const struct xdp_arrays *arrays, uint32_t bank, const struct policy *policy,

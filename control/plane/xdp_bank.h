@@ -25,6 +25,7 @@ struct xdp_arrays {
     struct xdp_image *images;
     struct xdp_slot *slots;
     struct prefix_range *ranges;
+    struct hosts_bucket *denied_hosts;
     struct service_span *spans;
     struct xdp_tenant *tenants;
     struct xdp_service *services;

@@ -26,6 +26,7 @@ static const struct shared_map {
     {"images", FIXED_SIZE, ARRAY(images), 1},
     {"slots", SIZE(slots), ARRAY(slots), XDP_BANKS},
     {"ranges", SIZE(ranges), ARRAY(ranges), XDP_BANKS},
+    {"denied_hosts", FIXED_SIZE, ARRAY(denied_hosts), 1},
     {"spans", SIZE(spans), ARRAY(spans), XDP_BANKS},
     {"tenants", SIZE(tenants), ARRAY(tenants), XDP_BANKS},
     {"services", SIZE(services), ARRAY(services), XDP_BANKS},

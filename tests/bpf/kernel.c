@@ -98,6 +98,7 @@ static struct xdp_arrays map_arrays(const struct gate *program, const struct xdp
         .images = map_memory(program->maps.images),
         .slots = map_memory(program->maps.slots),
         .ranges = map_memory(program->maps.ranges),
+        .denied_hosts = map_memory(program->maps.denied_hosts),
         .spans = map_memory(program->maps.spans),
         .tenants = map_memory(program->maps.tenants),
         .services = map_memory(program->maps.services),
@@ -148,6 +149,7 @@ void kernel_close(struct kernel *kernel)
     munmap(arrays->images, mapped_bytes(program->maps.images));
     munmap(arrays->slots, mapped_bytes(program->maps.slots));
     munmap(arrays->ranges, mapped_bytes(program->maps.ranges));
+    munmap(arrays->denied_hosts, mapped_bytes(program->maps.denied_hosts));
     munmap(arrays->spans, mapped_bytes(program->maps.spans));
     munmap(arrays->tenants, mapped_bytes(program->maps.tenants));
     munmap(arrays->services, mapped_bytes(program->maps.services));

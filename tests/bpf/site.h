@@ -27,7 +27,7 @@ struct site {
     struct policy_tenant tenants[SITE_TENANTS];
     struct policy_service services[SITE_SERVICES];
     struct policy_prefix prefixes[8];
-    struct policy_network denied[8];
+    struct policy_network denied[16];
     struct address addresses[3];
     struct policy_ports ports[4];
     struct policy_spec spec;
@@ -90,6 +90,20 @@ static inline struct policy_network site_network(const char *network, unsigned b
     return (struct policy_network){.network = prefix.network, .bits = prefix.bits};
 }
 
+/* Denied addresses that all belong into one bucket of the program's, of eight places, however many
+ * buckets there are: the last two are found among the ranges. */
+static inline uint32_t site_crowd(struct policy_network *denied)
+{
+    static const char *const hosts[] = {
+        "10.5.0.14", "10.5.42.208", "10.5.154.193", "10.5.197.131", "10.5.240.69",
+        "10.6.27.7", "10.6.96.54",  "10.6.138.248", "10.6.181.186", "10.6.224.124"};
+    const uint32_t n = sizeof(hosts) / sizeof(*hosts);
+
+    for (uint32_t i = 0; i < n; i++)
+        denied[i] = site_network(hosts[i], 32);
+    return n;
+}
+
 static inline void site_init(struct site *site)
 {
     uint32_t n = 0, denied = 0;
@@ -108,6 +122,8 @@ static inline void site_init(struct site *site)
     site->denied[denied++] = site_network("10.66.1.0", 24); /* within that */
     site->denied[denied++] = site_network("10.1.66.66", 32);
     site->denied[denied++] = site_network("2001:db8:66::", 48);
+    site->denied[denied++] = site_network("0.0.0.0", 32);
+    denied += site_crowd(&site->denied[denied]);
     site->spec = (struct policy_spec){.tenants = site->tenants,
                                       .services = site->services,
                                       .prefixes = site->prefixes,

@@ -231,6 +231,32 @@ static void a_packet_meets_the_policy_of_one_bank(void **state)
     policy_free(replaced);
 }
 
+/* Where nothing but addresses is denied the ranges are not asked. */
+static void denied_addresses_are_found_without_networks(void **state)
+{
+    struct site other;
+    struct policy *hosts;
+
+    (void)state;
+    site_init(&other);
+    other.denied[0] = site_network("10.1.0.1", 32);
+    other.denied[1] = site_network("10.1.0.2", 32);
+    other.denied[2] = site_network("255.255.255.255", 32);
+    other.spec.n_denied = 3;
+    hosts = site_policy(&other);
+    kernel_publish(&kernel, hosts);
+    assert_int_equal(kernel.arrays.images[1].more_denied_v4, 0);
+    assert_int_equal(ask("ip4 10.1.0.0 10.9.0.10 / tcp 1 80 S"), REASON_NONE);
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S"), REASON_DENIED);
+    assert_int_equal(ask("ip4 10.1.0.2 10.9.0.10 / tcp 1 80 S"), REASON_DENIED);
+    assert_int_equal(ask("ip4 10.1.0.3 10.9.0.10 / tcp 1 80 S"), REASON_NONE);
+    assert_int_equal(ask("ip4 255.255.255.255 10.9.0.10 / tcp 1 80 S"), REASON_DENIED);
+    assert_int_equal(ask("ip4 0.0.0.0 10.9.0.10 / tcp 1 80 S"), REASON_NONE);
+    /* What was only in the other bank's buckets. */
+    assert_int_equal(ask("ip4 10.5.0.14 10.9.0.10 / tcp 1 80 S"), REASON_NONE);
+    policy_free(hosts);
+}
+
 static void without_a_policy_all_but_malformed_passes(void **state)
 {
     (void)state;
@@ -275,6 +301,7 @@ int main(void)
         TEST(few_clients_are_shed_attempt_by_attempt),
         TEST(case_G01_a_flood_of_new_sources_grows_nothing),
         TEST(a_packet_meets_the_policy_of_one_bank),
+        TEST(denied_addresses_are_found_without_networks),
         TEST(without_a_policy_all_but_malformed_passes),
         TEST(what_passes_goes_to_the_stack_or_to_the_peer),
     };

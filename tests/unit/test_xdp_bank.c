@@ -143,6 +143,7 @@ static void make_arrays(struct scene *s, const struct policy *policy)
     a->images = array(XDP_BANKS, sizeof(*a->images));
     a->slots = array(XDP_BANKS * a->sizes.slots, sizeof(*a->slots));
     a->ranges = array(XDP_BANKS * a->sizes.ranges, sizeof(*a->ranges));
+    a->denied_hosts = array(XDP_BANKS * XDP_HOSTS, sizeof(*a->denied_hosts));
     a->spans = array(XDP_BANKS * a->sizes.spans, sizeof(*a->spans));
     a->tenants = array(XDP_BANKS * a->sizes.tenants, sizeof(*a->tenants));
     a->services = array(XDP_BANKS * a->sizes.services, sizeof(*a->services));
@@ -153,6 +154,7 @@ static void free_arrays(struct scene *s)
     free(s->arrays.images);
     free(s->arrays.slots);
     free(s->arrays.ranges);
+    free(s->arrays.denied_hosts);
     free(s->arrays.spans);
     free(s->arrays.tenants);
     free(s->arrays.services);
@@ -179,6 +181,19 @@ static uint32_t find(const struct xdp_arrays *a, const struct prefix_shape *v4,
                      const struct prefix_shape *v6, const struct address *address)
 {
     return prefix_search(address_is_v4(address) ? v4 : v6, address, a, slot_at, range_at);
+}
+
+/* As the program does it for IPv4: addresses, and ranges where those are not all. */
+static bool is_denied(const struct xdp_arrays *a, uint32_t bank, const struct address *source)
+{
+    const struct xdp_image *image = &a->images[bank];
+    const uint32_t host = __builtin_bswap32(source->words[3]);
+    const uint32_t number = image->first_hosts + hosts_number(host, image->hosts_shift);
+
+    if (address_is_v4(source) && hosts_hold(&a->denied_hosts[number], host))
+        return true;
+    return (image->more_denied_v4 || !address_is_v4(source)) &&
+           find(a, &image->denied_v4, &image->denied_v6, source);
 }
 
 static uint32_t find_service(const struct xdp_arrays *a, uint32_t bank,
@@ -226,6 +241,7 @@ static void assert_answers(const struct scene *s, uint32_t bank, const struct po
                          policy_tenant_id(policy, policy_find_tenant(policy, &source, index)));
         assert_int_equal(find(a, &image->denied_v4, &image->denied_v6, &source),
                          policy_is_denied(policy, &source));
+        assert_int_equal(is_denied(a, bank, &source), policy_is_denied(policy, &source));
         denied += policy_is_denied(policy, &source);
         served += index != POLICY_NONE;
     }

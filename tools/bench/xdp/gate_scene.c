@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "bpf/maps.h"
+#include "control/plane/xdp_hosts.h"
 #include "dataplane/policy/policy.h"
 #include "tools/bench/xdp/xsk.h"
 
@@ -91,6 +92,21 @@ static int put_table(const struct gate *gate, const struct prefix_table *table, 
     return error ? error : put_many(gate->maps.ranges, first_range, view.ranges, view.n_ranges);
 }
 
+static int put_hosts(const struct gate *gate, const struct prefix_table *denied,
+                     struct xdp_image *image)
+{
+    const struct prefix_view view = prefix_table_view(denied);
+    struct hosts_bucket *buckets = calloc(XDP_HOSTS, sizeof(*buckets));
+    int error;
+
+    if (!buckets)
+        return -ENOMEM;
+    xdp_hosts_fill(buckets, &view, image);
+    error = put_many(gate->maps.denied_hosts, 0, buckets, XDP_HOSTS);
+    free(buckets);
+    return error;
+}
+
 static int put_image(const struct gate *gate, const struct gate_scene *scene,
                      const struct prefix_table *tenants, const struct prefix_table *denied)
 {
@@ -106,6 +122,8 @@ static int put_image(const struct gate *gate, const struct gate_scene *scene,
 
     if (!error)
         error = put_table(gate, denied, view.n_slots - 1, view.n_ranges, &image.denied_v4);
+    if (!error)
+        error = put_hosts(gate, denied, &image);
     if (!error)
         error = put(gate->maps.spans, 0, &span);
     return error ? error : put(gate->maps.images, 0, &image);
