@@ -51,16 +51,21 @@ static __always_inline enum reason standby_charge(const struct arrival *a)
     return reason;
 }
 
+/* IPv4 is a corner of its own: a shorter IPv6 prefix around it says nothing about it. */
+static __always_inline bool standby_probe_covers(const struct xdp_probe *probe,
+                                                 const struct address *source)
+{
+    return (source->halves[0] & probe->mask[0]) == probe->network[0] &&
+           (source->halves[1] & probe->mask[1]) == probe->network[1] &&
+           ((uint32_t)probe->mask[1] == UINT32_MAX || !address_is_v4(source));
+}
+
 static __always_inline bool standby_is_probe(const struct xdp_service *service,
                                              const struct address *source)
 {
-    for (uint32_t i = 0; i < XDP_PROBES_MAX && i < service->n_probes; i++) {
-        const struct xdp_probe *probe = &service->probes[i];
-
-        if ((source->halves[0] & probe->mask[0]) == probe->network[0] &&
-            (source->halves[1] & probe->mask[1]) == probe->network[1])
+    for (uint32_t i = 0; i < XDP_PROBES_MAX && i < service->n_probes; i++)
+        if (standby_probe_covers(&service->probes[i], source))
             return true;
-    }
     return false;
 }
 

@@ -184,6 +184,10 @@ static void health_checks_are_left_to_the_workers(void **state)
     assert_true(bucket_rate_events(&web->checks, 5, 1, 2));
     assert_int_equal(left_of("ip4 10.2.200.9 10.9.0.10 / tcp 1 80 S", 10), 3);
     assert_int_equal(left_of("ip4 10.2.201.9 10.9.0.10 / tcp 1 80 S", 10), 0);
+    /* ::/0 is nobody of IPv4. */
+    web->probes[0] = (struct xdp_probe){.network = {0, 0}};
+    now_ns += 60 * CORE_S;
+    assert_int_equal(left_of("ip4 10.2.200.9 10.9.0.10 / tcp 1 80 S", 10), 0);
 }
 
 static void what_is_not_ip_or_not_whole_is_theirs_or_nobodys(void **state)
