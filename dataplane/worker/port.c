@@ -6,13 +6,15 @@
 #include <rte_ethdev.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "dataplane/worker/eal.h"
 
 /* AF_XDP's driver fills a ring of 2048 from the pool and keeps as many on their way out. */
 #define AF_XDP_BUFFERS 8192
 
-#define CANNOT_BE_SET_UP "cannot be set up"
+#define CANNOT_BE_SET_UP     "cannot be set up"
+#define MEMLOCK_PLENTY_BYTES (8ull << 20) /* Linux's own default limit */
 
 static bool has_driver(const char *device, const char *driver)
 {
@@ -146,17 +148,33 @@ static int configure(const struct port *port, struct rte_eth_conf *conf)
 }
 
 /* With whoever knows the interface in the kernel before and behind. */
+/* The drivers of interfaces lock the memory they share with the kernel, and report no more than
+ * that something was invalid. */
+static const char *why_no_queues(const struct port *port, char *text, size_t bytes)
+{
+    struct rlimit memlock;
+
+    if (!has_driver(port->device, "net_af_") || getrlimit(RLIMIT_MEMLOCK, &memlock) != 0 ||
+        memlock.rlim_cur >= MEMLOCK_PLENTY_BYTES)
+        return CANNOT_BE_SET_UP;
+    snprintf(text, bytes,
+             CANNOT_BE_SET_UP " (it locks memory, which is limited to %llu KiB: ulimit -l)",
+             (unsigned long long)memlock.rlim_cur / 1024);
+    return text;
+}
+
 static int take_interface(struct port *port, const struct port_plan *plan, char *why,
                           size_t why_bytes)
 {
     const struct device_care *care = port->care;
     int err = care ? care->before(care->context, port->device, why, why_bytes) : 0;
+    char text[128];
 
     if (err)
         return err;
     err = setup_queues(port, plan);
     if (err)
-        return fail(port, CANNOT_BE_SET_UP, err, why, why_bytes);
+        return fail(port, why_no_queues(port, text, sizeof(text)), err, why, why_bytes);
     return care ? care->after(care->context, port->device, why, why_bytes) : 0;
 }
 

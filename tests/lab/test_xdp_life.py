@@ -102,14 +102,13 @@ def without(*capabilities):
     return ["setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}"]
 
 
-# The driver says of the second what it could not make, and the kernel does not say why.
 NO_BPFFS = ["unshare", "--mount", "sh", "-c", 'umount /sys/fs/bpf; exec "$@"', "sh"]
 SMALL_MEMLOCK = ["prlimit", "--memlock=65536:65536", *without("ipc_lock")]
 NO_BPF = without("bpf", "sys_admin", "perfmon")
 
 
 @pytest.mark.parametrize("under, cause", [(NO_BPFFS, "mount -t bpf bpf /sys/fs/bpf"),
-                                          (SMALL_MEMLOCK, "umem"), (NO_BPF, "CAP_BPF")],
+                                          (SMALL_MEMLOCK, "limited to 64 KiB: ulimit -l"), (NO_BPF, "CAP_BPF")],
                          ids=["no bpffs", "small memlock", "no CAP_BPF"])
 def test_case_X04_a_required_program_that_is_refused_ends_the_start(make_lab, under, cause):
     lab = make_lab(port="af_xdp", xdp=["--xdp"])
