@@ -64,11 +64,12 @@ static const struct shower {
     const char *verb;
     void (*show)(const json_t *answer, FILE *out);
 } showers[] = {
-    {"status", show_status},      {"tenants", show_tenants}, {"services", show_services},
-    {SHOW_SERVICE, show_service}, {"workers", show_workers}, {SHOW_STEPS, show_steps},
-    {"ports", show_ports},        {"queues", show_queues},   {"set", show_set},
-    {"xdp", show_xdp},
-    {"deny", show_deny},          {"help", show_help},
+    {"status", show_status},     {"tenants", show_tenants},
+    {"services", show_services}, {SHOW_SERVICE, show_service},
+    {"workers", show_workers},   {SHOW_STEPS, show_steps},
+    {"ports", show_ports},       {"queues", show_queues},
+    {"set", show_set},           {"xdp", show_xdp},
+    {"deny", show_deny},         {"help", show_help},
 };
 
 /* Joins the words to a request line. A word with a blank in it would become two. */

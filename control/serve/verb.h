@@ -49,7 +49,8 @@ json_t *verb_set(const struct request *request);
 json_t *verb_xdp_status(const struct request *request);
 json_t *verb_xdp_counters(const struct request *request);
 
-/* What the XDP programs have counted, the terms of their invariant 1; and how they are, in brief. */
+/* What the XDP programs have counted, the terms of their invariant 1; and how they are, in brief.
+ */
 json_t *json_xdp_counters(const struct plane *plane);
 json_t *json_xdp_brief(const struct plane *plane);
 json_t *verb_deny_add(const struct request *request);
