@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set of IPv4 addresses in buckets of half a cache line. Whether it holds an address takes no
- * branch that depends on which one it is; a search among ranges has several, and a processor
- * guesses one of them wrong for almost every packet of a flood. Compiles for BPF.
+ * A set of IPv4 addresses in buckets of four. Whether it holds an address takes no branch that
+ * depends on which one it is; a search among ranges has several, and what a processor guesses of
+ * them is worth little where sources come at random. Compiles for BPF.
  */
 #ifndef SLUICE_BPF_HOSTS_H
 #define SLUICE_BPF_HOSTS_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOSTS_PLACES   8
+#define HOSTS_PLACES   4
 #define HOSTS_FACTOR   0x9e3779b1u
-#define HOSTS_BITS_MAX 14 /* 2^14 buckets a bank: four of POLICY_DENIED_MAX in each */
+#define HOSTS_BITS_MAX 15 /* 2^15 buckets a bank: two of POLICY_DENIED_MAX in each */
 
 /* Addresses in host byte order, in no order. An empty place holds one of another bucket. */
 struct hosts_bucket {

@@ -61,7 +61,7 @@ void clock_begin(struct clock *clock, const struct clock_reading *now, double ns
 {
     clock->nominal_ns_per_cycle = clock->ns_per_cycle = ns_per_cycle;
     clock->last = *now;
-    clock->error_ns = 0;
+    __atomic_store_n(&clock->error_ns, 0, __ATOMIC_RELAXED);
     publish(clock, now->kernel_ns, ns_per_cycle);
 }
 
@@ -107,7 +107,7 @@ void clock_refit(struct clock *clock, const struct clock_reading *now)
         return;
     measure(clock, now->cycles - clock->last.cycles, span_ns);
     clock->last = *now;
-    clock->error_ns = (int64_t)(now->kernel_ns - here_ns);
+    __atomic_store_n(&clock->error_ns, (int64_t)(now->kernel_ns - here_ns), __ATOMIC_RELAXED);
     if (clock->error_ns > CLOCK_JUMP_NS)
         publish(clock, now->kernel_ns, clock->ns_per_cycle);
     else

@@ -41,7 +41,7 @@ struct clock {
     uint64_t measured_hz;                      /* at start */
     double nominal_ns_per_cycle, ns_per_cycle; /* at start, and as measured of late */
     struct clock_reading last;
-    int64_t error_ns; /* of CLOCK_MONOTONIC over the clock, at the last look */
+    int64_t error_ns; /* clock_error_ns(); atomic */
 };
 
 /* Takes CLOCK_CALIBRATION_NS. */
@@ -75,6 +75,14 @@ static inline uint64_t clock_ns(const struct clock *clock, uint64_t cycles)
         rate_q32 = __atomic_load_n(&line->ns_per_cycle_q32, __ATOMIC_ACQUIRE);
     } while (sequence != __atomic_load_n(&clock->sequence, __ATOMIC_RELAXED));
     return base_ns + (uint64_t)(((wide)(int64_t)(cycles - base_cycles) * (wide)rate_q32) >> 32);
+}
+
+/* Of CLOCK_MONOTONIC over the clock, at the last look. After a pause of the machine in which the
+ * TSC went on the clock is ahead for long, as it never goes back; who looks from outside must know.
+ */
+static inline int64_t clock_error_ns(const struct clock *clock)
+{
+    return __atomic_load_n(&clock->error_ns, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -40,7 +40,8 @@ static void publish_time(struct worker *w)
 {
     __atomic_store_n(&w->now_ns, w->burst.now_ns, __ATOMIC_RELEASE);
     if (w->heartbeat)
-        __atomic_store_n(&w->heartbeat->now_ns, w->burst.now_ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->heartbeat->now_ns,
+                         w->burst.now_ns + (uint64_t)clock_error_ns(w->clock), __ATOMIC_RELAXED);
 }
 
 /* Whoever stands in for it does so from now on. */

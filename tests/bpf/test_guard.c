@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The program as a guard: it drops what the workers would refuse and could not answer, and counts
- * it as they would; whatever they may yet admit is left to them.
+ * The program as a guard: beyond the refusal budget it drops what the workers would probably
+ * refuse, and counts it as they would; within it everything is left to them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,12 +103,30 @@ static void attempts_beyond_quota_and_answers_are_dropped(void **state)
     assert_int_equal(kernel_port(&kernel).guarded, 200);
 }
 
-static void who_answers_nothing_is_left_nothing_it_would_refuse(void **state)
+static void grant_no_refusals(void)
+{
+    assert_true(bucket_rate_events(&service(SITE_WEB)->answers, 0, 1, 0));
+}
+
+/* A service that answers nobody has a budget all the same: its workers know better than a guess. */
+static void who_answers_nobody_has_a_budget_too(void **state)
 {
     (void)state;
     service(SITE_WEB)->refusal = REFUSAL_DROP;
     let_acme(20, 2);
+    assert_int_equal(left_of("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S", 100), 3 + 5);
+    now_ns += 60 * CORE_S;
+    grant_no_refusals();
     assert_int_equal(left_of("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S", 100), 3);
+}
+
+/* What one service refuses costs another nothing: each has a budget of its own. */
+static void a_flood_at_one_service_takes_nothing_from_another(void **state)
+{
+    (void)state;
+    let_acme(20, 2);
+    assert_int_equal(left_of("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S", 1000), 3 + 5);
+    assert_int_equal(left_of("ip4 10.1.0.1 10.9.0.11 / tcp 1 443 S", 50), 50);
 }
 
 static void a_blocked_tenant_is_dropped(void **state)
@@ -116,10 +134,12 @@ static void a_blocked_tenant_is_dropped(void **state)
     (void)state;
     service(SITE_WEB)->refusal = REFUSAL_DROP;
     assert_int_equal(ask("ip4 10.2.0.1 10.9.0.10 / tcp 1 80 S"), REASON_RATE);
-    assert_int_equal(ask("ip4 10.2.0.1 10.9.0.10 / udp 1 53"), REASON_RATE);
     assert_int_equal(ask("ip4 10.2.0.1 10.9.0.10 / tcp 1 80 A"), REASON_NONE); /* runs already */
+    assert_int_equal(left_of("ip4 10.2.0.1 10.9.0.10 / udp 1 53", 20), 20);    /* so may this */
     assert_int_equal(left_of("ip4 10.2.0.1 10.9.0.12 / udp 1 53", 1), 1);      /* no service */
-    assert_int_equal(kernel_tenant(&kernel, site_tenant_id(SITE_BLOCKED)).refused[REASON_RATE], 2);
+    assert_int_equal(kernel_tenant(&kernel, site_tenant_id(SITE_BLOCKED)).refused[REASON_RATE], 1);
+    service(SITE_WEB)->refusal = REFUSAL_RST; /* somebody is to be told */
+    assert_int_equal(left_of("ip4 10.2.0.1 10.9.0.10 / tcp 1 80 S", 20), 5);
 }
 
 /* Datagrams may be of flows that workers know. */
@@ -138,7 +158,7 @@ static void sheds_whom_the_workers_would(void **state)
     unsigned shed = 0;
 
     (void)state;
-    service(SITE_WEB)->refusal = REFUSAL_DROP;
+    grant_no_refusals();
     kernel.arrays.control->seed = (struct client_seed){{11, 13}};
     *said(SITE_WEB) = (struct xdp_advice){.shed = {HALF}, .stamped_ns = now_ns, .epoch = 7};
     for (unsigned i = 0; i < 500; i++) {
@@ -156,6 +176,8 @@ static void sheds_whom_the_workers_would(void **state)
         shed += hit;
     }
     assert_in_range(shed, 150, 350);
+    /* The control loop hears of them, else it would shed less the more is shed. */
+    assert_int_equal(kernel_service(&kernel, site_service_id(SITE_WEB)).reached[CLASS_BULK], shed);
     said(SITE_WEB)->by_attempt = 1; /* then only workers know */
     assert_int_equal(left_of("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S", 100), 100);
 }
@@ -164,7 +186,7 @@ static void sheds_whom_the_workers_would(void **state)
 static void old_shares_lose_their_force(void **state)
 {
     (void)state;
-    service(SITE_WEB)->refusal = REFUSAL_DROP;
+    grant_no_refusals();
     said(SITE_WEB)->shed[CLASS_BULK] = UINT32_MAX;
     said(SITE_WEB)->stamped_ns = now_ns;
     assert_int_equal(left_of("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S", 20), 0);
@@ -177,7 +199,7 @@ static void health_checks_are_left_to_the_workers(void **state)
     struct xdp_service *web = service(SITE_WEB);
 
     (void)state;
-    web->refusal = REFUSAL_DROP;
+    grant_no_refusals();
     web->n_probes = 1;
     web->probes[0] = (struct xdp_probe){.network = {0, core_address("10.2.200.0").halves[1]},
                                         .mask = {UINT64_MAX, __builtin_bswap64(~0xffull)}};
@@ -205,7 +227,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(attempts_beyond_quota_and_answers_are_dropped),
-        TEST(who_answers_nothing_is_left_nothing_it_would_refuse),
+        TEST(who_answers_nobody_has_a_budget_too),
+        TEST(a_flood_at_one_service_takes_nothing_from_another),
         TEST(a_blocked_tenant_is_dropped),
         TEST(datagrams_are_left_to_the_workers),
         TEST(sheds_whom_the_workers_would),
