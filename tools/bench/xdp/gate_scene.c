@@ -168,7 +168,8 @@ static int put_all(const struct gate *gate, const struct gate_scene *scene,
                    const struct prefix_table *tenants, const struct prefix_table *denied)
 {
     const struct xdp_port port = {.direction = 0, .standby_after_ns = 200000000};
-    const struct xdp_service service = {.refusal = scene->refusal};
+    /* Nobody is to be told anything: no refusal goes to the workers. */
+    const struct xdp_service service = {.answers = {.cost = BUCKET_NS_PER_S}};
     const struct xdp_control control = {.ready = 1};
     int error = put_image(gate, scene, tenants, denied);
 

@@ -29,7 +29,6 @@ struct gate_scene {
     bool spent;                  /* there is no token left in any bucket */
     bool coarse;                 /* the coarse clock will do for it */
     bool guards;                 /* a worker is there: a socket and its heartbeat */
-    enum policy_refusal refusal;
 };
 
 int gate_scene_open(const struct gate_scene *scene, struct gate **gate);

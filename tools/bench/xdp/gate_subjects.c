@@ -86,8 +86,7 @@ static const struct gate_details
                              .attempts = ONE_A_DAY,
                              .spent = true,
                              .coarse = true,
-                             .guards = true,
-                             .refusal = REFUSAL_DROP},
+                             .guards = true},
                    .reason = REASON_RATE};
 
 static int open_gate(struct subject *subject)
