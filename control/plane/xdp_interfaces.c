@@ -81,6 +81,8 @@ void xdp_list_interfaces(struct xdp *xdp)
 
 /* -- whose it is -- */
 
+#define CLAIMS_WAITING 16 /* others that tried, until they are let go */
+
 /* Abstract names live in the network namespace, as interfaces do, and end with their process. */
 static socklen_t name_of(const struct xdp_interface *interface, struct sockaddr_un *name)
 {
@@ -91,19 +93,23 @@ static socklen_t name_of(const struct xdp_interface *interface, struct sockaddr_
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* Who listens there; `pid` 0: nobody of this machine's administrators. */
-static struct ucred owner_of(const struct sockaddr_un *name, socklen_t bytes)
+/* Who listens there; `pid` 0: nobody of this machine's administrators. False when somebody does,
+ * but has too many waiting to be asked who it is. */
+static bool owner_of(const struct sockaddr_un *name, socklen_t bytes, struct ucred *owner)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct ucred owner = {.pid = 0};
-    socklen_t owner_bytes = sizeof(owner);
+    socklen_t owner_bytes = sizeof(*owner);
+    bool busy = false;
 
-    if (fd < 0 || connect(fd, (const struct sockaddr *)name, bytes) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &owner_bytes) != 0)
-        owner.pid = 0;
-    if (fd >= 0)
-        close(fd);
-    return owner;
+    owner->pid = 0;
+    if (fd < 0)
+        return true;
+    if (connect(fd, (const struct sockaddr *)name, bytes) != 0)
+        busy = errno == EAGAIN;
+    else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, owner, &owner_bytes) != 0)
+        owner->pid = 0;
+    close(fd);
+    return !busy;
 }
 
 int xdp_lock_interface(struct xdp_interface *interface, char *why, size_t why_bytes)
@@ -112,21 +118,36 @@ int xdp_lock_interface(struct xdp_interface *interface, char *why, size_t why_by
     socklen_t bytes = name_of(interface, &name);
     struct ucred owner;
 
-    interface->lock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    interface->lock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (interface->lock < 0)
         return -errno;
     if (bind(interface->lock, (const struct sockaddr *)&name, bytes) == 0 &&
-        listen(interface->lock, 1) == 0)
+        listen(interface->lock, CLAIMS_WAITING) == 0)
         return 0;
     close(interface->lock);
     interface->lock = -1;
-    owner = owner_of(&name, bytes);
+    if (!owner_of(&name, bytes, &owner)) {
+        snprintf(why, why_bytes, "interface %s is served by another daemon already",
+                 interface->name);
+        return -EBUSY;
+    }
     /* A name is anybody's to take: who may not attach programs shall not keep us from it. */
     if (owner.pid == 0 || (owner.uid != 0 && owner.uid != geteuid()))
         return 0;
     snprintf(why, why_bytes, "interface %s is served by another daemon already, process %d",
              interface->name, (int)owner.pid);
     return -EBUSY;
+}
+
+void xdp_answer_claims(const struct xdp_interface *interface)
+{
+    int fd = 0;
+
+    for (unsigned i = 0; i < CLAIMS_WAITING && interface->lock >= 0 && fd >= 0; i++) {
+        fd = accept4(interface->lock, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0)
+            close(fd);
+    }
 }
 
 /* -- promiscuity: the driver switches it on at start, off at close -- */

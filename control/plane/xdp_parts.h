@@ -103,6 +103,8 @@ bool xdp_stays(const struct xdp *xdp, const struct xdp_interface *interface);
 void xdp_list_interfaces(struct xdp *xdp);
 /* Makes the interface ours as long as this process lives; -EBUSY names who has it. */
 int xdp_lock_interface(struct xdp_interface *interface, char *why, size_t why_bytes);
+/* Lets those go who asked whose it is, so that the next ones can. */
+void xdp_answer_claims(const struct xdp_interface *interface);
 bool xdp_is_promiscuous(const struct xdp_interface *interface);
 void xdp_set_promiscuous(const struct xdp_interface *interface, bool on);
 

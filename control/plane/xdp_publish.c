@@ -118,6 +118,8 @@ void xdp_tend(struct xdp *xdp)
     const struct policy *policy = dataplane_policy(xdp->dataplane);
     uint32_t n = policy_service_count(policy);
 
+    for (uint32_t i = 0; i < xdp->n_interfaces; i++)
+        xdp_answer_claims(&xdp->interfaces[i]);
     if (!xdp_any_on(xdp))
         return;
     for (uint32_t told = 0; told < n && told < TOLD_MAX; told++) {

@@ -261,6 +261,40 @@ static void case_X01_a_live_daemon_keeps_its_interfaces(void **state)
     assert_int_equal(wires_attached(0).id, id);
 }
 
+/* Also one that does not look who asks. */
+static void case_X01_a_live_daemon_keeps_them_however_often_others_try(void **state)
+{
+    pid_t pid = house_live(&house, 0);
+    uint32_t id = wires_attached(0).id;
+
+    (void)state;
+    for (unsigned i = 0; i < 40; i++)
+        assert_int_equal(house_start(&house), -EBUSY);
+    assert_string_equal(house.why, "interface out0 is served by another daemon already");
+    assert_int_equal(wires_attached(0).id, id);
+    house_kill(pid);
+}
+
+static void case_X01_once_a_period_a_daemon_lets_those_go_who_tried(void **state)
+{
+    struct xdp_interface claim = {.index = if_nametoindex("out0"), .name = "out0"};
+    char why[128], named[128];
+
+    (void)state;
+    snprintf(named, sizeof(named), "interface out0 is served by another daemon already, process %d",
+             (int)getpid());
+    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_open(&house), 0);
+    house_serve(&house);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(xdp_lock_interface(&claim, why, sizeof(why)), -EBUSY);
+    assert_string_not_equal(why, named);
+    xdp_tend(house.xdp);
+    assert_int_equal(xdp_lock_interface(&claim, why, sizeof(why)), -EBUSY);
+    assert_string_equal(why, named);
+    end();
+}
+
 #define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -274,6 +308,8 @@ int main(void)
         WIRES_TEST(case_L03_promiscuity_is_given_back_as_it_was),
         WIRES_TEST(a_start_that_fails_takes_no_stand_in_away),
         WIRES_TEST(case_X01_a_live_daemon_keeps_its_interfaces),
+        WIRES_TEST(case_X01_a_live_daemon_keeps_them_however_often_others_try),
+        WIRES_TEST(case_X01_once_a_period_a_daemon_lets_those_go_who_tried),
     };
 
     kernel_skip_if_missing();
