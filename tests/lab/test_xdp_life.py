@@ -38,8 +38,8 @@ def check_nothing_is_left(lab):
     assert not pins(lab).exists()
 
 
-@pytest.mark.parametrize("after_exit", ["detach", "standby"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number, after_exit", [
+    (signal.SIGTERM, "detach"), (signal.SIGTERM, "standby"), (signal.SIGINT, "detach")])
 def test_case_L03_an_exit_leaves_what_it_is_told_to(make_lab, number, after_exit):
     lab = make_lab(port="af_xdp", xdp=["--after-exit", after_exit])
     assert names(lab) == [OURS, OURS]
