@@ -37,12 +37,14 @@ static void say_taken_over(struct xdp_interface *interface, const struct xdp_att
     if (strcmp(standin->name, GATE_PROGRAM) != 0)
         return;
     if (xdp_count_away(standin->id, interface->index, &away) == 0)
-        fprintf(stderr,
-                "sluiced: %s: took over from its stand-in (program %u): while we were away it "
-                "passed %llu packets and dropped %llu; attempts: %llu admitted, %llu refused\n",
-                interface->name, standin->id, (unsigned long long)away.passed,
-                (unsigned long long)away.dropped, (unsigned long long)away.admitted,
-                (unsigned long long)away.refused);
+        fprintf(
+            stderr,
+            "sluiced: %s: took over from its stand-in (program %u): while we were away it "
+            "passed %llu packets and dropped %llu; attempts, over all interfaces: %llu admitted, "
+            "%llu refused\n",
+            interface->name, standin->id, (unsigned long long)away.passed,
+            (unsigned long long)away.dropped, (unsigned long long)away.admitted,
+            (unsigned long long)away.refused);
     else
         fprintf(stderr, "sluiced: %s: took over from its stand-in (program %u)\n", interface->name,
                 standin->id);
