@@ -58,6 +58,8 @@ static int look(struct xdp_interface *interface, char *why, size_t why_bytes)
     }
     interface->was_promiscuous = xdp_is_promiscuous(interface);
     if (attached->id && xdp_is_ours(attached)) {
+        interface->left = (struct xdp_left){bpf_prog_get_fd_by_id(attached->id), attached->mode,
+                                            interface->was_promiscuous};
         if (xdp_count_away(attached->id, interface->index, &away) == 0)
             interface->was_promiscuous = away.promiscuous;
         return 0;
@@ -214,6 +216,9 @@ void xdp_stop(struct xdp *xdp)
         struct xdp_interface *interface = &xdp->interfaces[i];
 
         leaves |= xdp_stays(xdp, interface);
+        if (!xdp->dataplane)
+            xdp_put_back(interface);
+        xdp_forget_left(interface);
         xdp_unload(&interface->standin);
         xdp_unload(&interface->guard);
         if (interface->lock >= 0)

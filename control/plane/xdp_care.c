@@ -50,16 +50,15 @@ static void say_taken_over(struct xdp_interface *interface, const struct xdp_att
                 standin->id);
 }
 
-/* The driver attaches only where nobody is. Once gone it counts no more; a descriptor keeps its
- * maps until they have been read. */
+/* The driver attaches only where nobody is. Once gone it counts no more; the descriptor that was
+ * kept holds its maps until they have been read. */
 static int take_standin_away(struct xdp_interface *interface, char *why, size_t why_bytes)
 {
     const struct xdp_attached standin = interface->attached;
-    int kept, err;
+    int err;
 
     if (standin.id == 0)
         return 0;
-    kept = bpf_prog_get_fd_by_id(standin.id);
     err = xdp_detach(interface->index, &standin);
     if (err)
         snprintf(why, why_bytes,
@@ -67,10 +66,7 @@ static int take_standin_away(struct xdp_interface *interface, char *why, size_t 
                  interface->name, standin.id, strerror(-err));
     else
         say_taken_over(interface, &standin);
-    if (kept >= 0)
-        close(kept);
     interface->attached = (struct xdp_attached){.id = 0};
-    interface->had_standin = !err;
     return err;
 }
 
@@ -168,7 +164,7 @@ static int after(void *context, const char *device, char *why, size_t why_bytes)
 
 bool xdp_stays(const struct xdp *xdp, const struct xdp_interface *interface)
 {
-    return interface->on && (xdp->dataplane ? interface->gate->xdp.stays : interface->had_standin);
+    return interface->on && xdp->dataplane && interface->gate->xdp.stays;
 }
 
 static void leave_standin(struct xdp_interface *interface, uint8_t mode)
@@ -200,6 +196,32 @@ static void closed(void *context, const char *device)
     xdp_set_promiscuous(interface, interface->was_promiscuous);
     if (xdp_stays(xdp, interface))
         leave_standin(interface, mode);
+}
+
+/* EAL's end closes also devices that were never set up, and the driver detaches what it finds, so
+ * this is done last and trusts in nothing but a look. */
+void xdp_put_back(const struct xdp_interface *interface)
+{
+    const struct xdp_left *left = &interface->left;
+    struct xdp_attached now;
+    int err;
+
+    if (left->program < 0)
+        return;
+    err = xdp_query(interface->index, &now);
+    if (!err && now.id == 0)
+        err = xdp_attach(interface->index, left->program, left->mode);
+    if (err)
+        fprintf(stderr, "sluiced: %s: the stand-in that was there cannot be attached again: %s\n",
+                interface->name, strerror(-err));
+    xdp_set_promiscuous(interface, left->promiscuous);
+}
+
+void xdp_forget_left(struct xdp_interface *interface)
+{
+    if (interface->left.program >= 0)
+        close(interface->left.program);
+    interface->left.program = -1;
 }
 
 void xdp_care_init(struct xdp *xdp)

@@ -55,8 +55,11 @@ static void list_side(struct xdp *xdp, const struct gate_settings *gate, const c
     for (uint32_t i = 0; i < port->n_devices; i++) {
         struct xdp_interface *interface = &xdp->interfaces[xdp->n_interfaces++];
 
-        *interface = (struct xdp_interface){
-            .gate = gate, .side = side, .device = port->devices[i], .lock = -1};
+        *interface = (struct xdp_interface){.gate = gate,
+                                            .side = side,
+                                            .device = port->devices[i],
+                                            .lock = -1,
+                                            .left = {.program = -1}};
         describe(interface);
         why_off(interface);
         if (interface->on && xdp->n_ports == XDP_PORTS_MAX) {

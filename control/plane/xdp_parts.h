@@ -47,6 +47,13 @@ struct xdp_attached {
     char name[16];
 };
 
+/* What a former daemon had left at an interface, for a start that fails to put there again. */
+struct xdp_left {
+    int program; /* below zero: nothing */
+    uint8_t mode;
+    bool promiscuous; /* when it was found */
+};
+
 /* One device of a gate. */
 struct xdp_interface {
     const struct gate_settings *gate;
@@ -56,10 +63,10 @@ struct xdp_interface {
     uint32_t first_queue, port;
     bool has_socket;              /* an AF_XDP device */
     bool on;                      /* it has, or is about to have, a program of ours */
-    bool had_standin;             /* of a former daemon, and it has been taken away */
     int lock;                     /* held while it is ours; -1 */
     struct gate *standin, *guard; /* without a socket, and with the driver's */
     struct xdp_attached attached;
+    struct xdp_left left;
     bool was_promiscuous; /* before any daemon came */
     uint64_t workers;     /* who poll its queues, a bit each */
     char arguments[64];
@@ -94,8 +101,11 @@ int xdp_go_without(struct xdp_interface *interface, int err, const char *reason,
 /* -- xdp_care.c -- */
 
 void xdp_care_init(struct xdp *xdp);
-/* Does it leave a stand-in behind? A start that fails leaves what it found. */
+/* Does it leave a stand-in behind? */
 bool xdp_stays(const struct xdp *xdp, const struct xdp_interface *interface);
+/* After a start that failed: what was left there is there again. */
+void xdp_put_back(const struct xdp_interface *interface);
+void xdp_forget_left(struct xdp_interface *interface);
 
 /* -- xdp_interfaces.c -- */
 

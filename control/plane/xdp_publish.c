@@ -96,6 +96,8 @@ static void tell_worker(struct xdp *xdp, const struct receive_view *queue)
 void xdp_serve(struct xdp *xdp, struct dataplane *dataplane)
 {
     xdp->dataplane = dataplane;
+    for (uint32_t i = 0; i < xdp->n_interfaces; i++)
+        xdp_forget_left(&xdp->interfaces[i]);
     if (!xdp_any_on(xdp))
         return;
     xdp->maps.arrays.control->seed = *dataplane_client_seed(dataplane);

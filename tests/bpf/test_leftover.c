@@ -219,28 +219,81 @@ static void case_L03_promiscuity_is_given_back_as_it_was(void **state)
     set_promiscuous(0); /* the killed one's */
     assert_int_equal(house_start(&house), 0);
     assert_int_equal(house_open(&house), 0);
+    house_serve(&house);
     end();
     assert_false(is_promiscuous(0));
     assert_true(is_promiscuous(1));
 }
 
-/* A start that fails leaves what it found, nothing included. */
-static void a_start_that_fails_takes_no_stand_in_away(void **state)
+/* A start that fails leaves what it found, nothing included: the workers were never there. */
+static void a_start_that_fails_leaves_nothing_of_its_own(void **state)
 {
     (void)state;
     house.settings.dataplane.gates[0].xdp.stays = true;
     assert_int_equal(house_start(&house), 0);
     assert_int_equal(house_open(&house), 0);
-    end(); /* the workers were never there */
+    end();
     assert_int_equal(wires_attached(0).id, 0);
     assert_false(is_pinned());
+}
 
+static void leaves_what_it_found(enum xdp_mode mode, uint8_t attached, void (*set_up)(void))
+{
+    struct xdp_attached left[WIRES];
+
+    house.settings.dataplane.gates[0].xdp.mode = mode;
     house_kill(house_live(&house, 0));
-    house.settings.dataplane.gates[0].xdp.stays = false;
+    set_promiscuous(1);
+    for (unsigned w = 0; w < WIRES; w++)
+        left[w] = wires_attached(w);
     assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
+    set_up();
     end();
-    assert_string_equal(wires_attached(0).name, GATE_PROGRAM);
+    for (unsigned w = 0; w < WIRES; w++) {
+        assert_int_equal(wires_attached(w).id, left[w].id);
+        assert_int_equal(wires_attached(w).mode, attached);
+        assert_int_equal(is_promiscuous(w), w == 1);
+    }
+    wires_ask(0, 1); /* with its maps */
+}
+
+static void open_all(void)
+{
+    assert_int_equal(house_open(&house), 0);
+}
+
+/* Its devices are closed all the same, with the driver's way to do that. */
+static void open_none(void) {}
+
+static void open_without_the_object(void)
+{
+    house.xdp->interfaces[0].on = false; /* the driver attaches nothing of ours */
+    house.xdp->interfaces[1].on = false;
+    assert_int_equal(house_open(&house), 0);
+}
+
+static void a_start_that_fails_puts_back_what_it_had_taken_away(void **state)
+{
+    (void)state;
+    leaves_what_it_found(XDP_AUTO, XDP_ATTACHED_DRV, open_all);
+}
+
+static void a_start_that_fails_puts_it_back_in_its_mode(void **state)
+{
+    (void)state;
+    leaves_what_it_found(XDP_GENERIC, XDP_ATTACHED_SKB, open_all);
+}
+
+static void a_start_that_fails_puts_back_what_the_driver_took_away(void **state)
+{
+    (void)state;
+    leaves_what_it_found(XDP_AUTO, XDP_ATTACHED_DRV, open_none);
+}
+
+static void a_start_that_goes_without_and_fails_puts_it_back_too(void **state)
+{
+    (void)state;
+    leaves_what_it_found(XDP_AUTO, XDP_ATTACHED_DRV, open_without_the_object);
 }
 
 static void case_X01_a_live_daemon_keeps_its_interfaces(void **state)
@@ -306,7 +359,11 @@ int main(void)
         WIRES_TEST(case_L03_a_gate_without_xdp_clears_it_away),
         WIRES_TEST(case_L03_a_stand_in_stays_if_it_was_told_to),
         WIRES_TEST(case_L03_promiscuity_is_given_back_as_it_was),
-        WIRES_TEST(a_start_that_fails_takes_no_stand_in_away),
+        WIRES_TEST(a_start_that_fails_leaves_nothing_of_its_own),
+        WIRES_TEST(a_start_that_fails_puts_back_what_it_had_taken_away),
+        WIRES_TEST(a_start_that_fails_puts_it_back_in_its_mode),
+        WIRES_TEST(a_start_that_fails_puts_back_what_the_driver_took_away),
+        WIRES_TEST(a_start_that_goes_without_and_fails_puts_it_back_too),
         WIRES_TEST(case_X01_a_live_daemon_keeps_its_interfaces),
         WIRES_TEST(case_X01_a_live_daemon_keeps_them_however_often_others_try),
         WIRES_TEST(case_X01_once_a_period_a_daemon_lets_those_go_who_tried),
