@@ -75,6 +75,20 @@ static int look(struct xdp_interface *interface, char *why, size_t why_bytes)
     return 0;
 }
 
+/* An AF_XDP socket needs the place. Other devices share the interface with whatever is attached,
+ * but a leftover of ours would take their packets away. */
+static bool is_to_claim(const struct xdp *xdp, const struct xdp_interface *interface)
+{
+    struct xdp_attached attached;
+
+    if (!interface->index || interface->has_socket)
+        return interface->index != 0;
+    for (const struct xdp_interface *other = xdp->interfaces; other < interface; other++)
+        if (other->claimed && other->index == interface->index)
+            return false;
+    return xdp_query(interface->index, &attached) == 0 && xdp_is_ours(&attached);
+}
+
 static int claim(struct xdp *xdp, char *why, size_t why_bytes)
 {
     int err = 0;
@@ -82,8 +96,9 @@ static int claim(struct xdp *xdp, char *why, size_t why_bytes)
     for (uint32_t i = 0; i < xdp->n_interfaces && !err; i++) {
         struct xdp_interface *interface = &xdp->interfaces[i];
 
-        if (!interface->has_socket || !interface->index)
+        if (!is_to_claim(xdp, interface))
             continue;
+        interface->claimed = true;
         err = xdp_lock_interface(interface, why, why_bytes);
         if (!err)
             err = look(interface, why, why_bytes);

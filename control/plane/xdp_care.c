@@ -67,6 +67,8 @@ static int take_standin_away(struct xdp_interface *interface, char *why, size_t 
     else
         say_taken_over(interface, &standin);
     interface->attached = (struct xdp_attached){.id = 0};
+    if (!err) /* the new driver switches on what it needs, if any is to come */
+        xdp_set_promiscuous(interface, interface->was_promiscuous);
     return err;
 }
 
@@ -74,7 +76,7 @@ static int before(void *context, const char *device, char *why, size_t why_bytes
 {
     struct xdp_interface *interface = find_interface(context, device);
 
-    return interface && interface->has_socket ? take_standin_away(interface, why, why_bytes) : 0;
+    return interface && interface->claimed ? take_standin_away(interface, why, why_bytes) : 0;
 }
 
 /* The driver takes the mode it can get; a generic one has to be asked for. */
@@ -186,7 +188,7 @@ static void closed(void *context, const char *device)
     struct xdp_attached left;
     uint8_t mode;
 
-    if (!interface || !interface->has_socket)
+    if (!interface || !interface->claimed)
         return;
     mode = interface->attached.id                     ? interface->attached.mode
            : interface->gate->xdp.mode == XDP_GENERIC ? XDP_ATTACHED_SKB

@@ -63,6 +63,7 @@ struct xdp_interface {
     uint32_t first_queue, port;
     bool has_socket;              /* an AF_XDP device */
     bool on;                      /* it has, or is about to have, a program of ours */
+    bool claimed;                 /* what is attached there is our care */
     int lock;                     /* held while it is ours; -1 */
     struct gate *standin, *guard; /* without a socket, and with the driver's */
     struct xdp_attached attached;

@@ -180,6 +180,60 @@ static void case_L03_a_gate_without_xdp_clears_it_away(void **state)
     end();
 }
 
+/* A gate of devices without AF_XDP sockets, after a daemon that had them. */
+static void start_on_packet_sockets(void)
+{
+    static const char *const devices[WIRES] = {"net_af_packet0,iface=out0",
+                                               "net_af_packet1,iface=in0"};
+    struct gate_settings *gate = &house.settings.dataplane.gates[0];
+
+    gate->outside.devices[0] = devices[0];
+    gate->inside.devices[0] = devices[1];
+    gate->xdp.use = XDP_OFF;
+    assert_int_equal(house_start(&house), 0);
+    for (unsigned w = 0; w < WIRES; w++)
+        assert_int_equal(house.xdp->care.before(house.xdp->care.context, devices[w], house.why,
+                                                sizeof(house.why)),
+                         0);
+}
+
+static void case_L03_other_devices_are_rid_of_it_too(void **state)
+{
+    char expected[64], *said;
+
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.redirect = true;
+    set_promiscuous(1);
+    house_kill(house_live(&house, 0));
+    set_promiscuous(0); /* the killed one's */
+    snprintf(expected, sizeof(expected), "out0: took over from its stand-in (program %u)",
+             wires_attached(0).id);
+    said = said_by(start_on_packet_sockets);
+    assert_said(said, expected);
+    free(said);
+    for (unsigned w = 0; w < WIRES; w++) {
+        assert_int_equal(wires_attached(w).id, 0);
+        assert_int_equal(is_promiscuous(w), w == 1);
+    }
+    house_serve(&house);
+    house_stop(&house);
+    assert_int_equal(wires_attached(0).id, 0);
+}
+
+/* Whatever is attached beside other devices is none of our business, unless it is ours. */
+static void case_X01_other_devices_leave_a_foreign_program_alone(void **state)
+{
+    uint32_t id = wires_attach_foreign(0, XDP_FLAGS_DRV_MODE);
+
+    (void)state;
+    set_promiscuous(0);
+    start_on_packet_sockets();
+    assert_int_equal(wires_attached(0).id, id);
+    assert_true(is_promiscuous(0));
+    house_stop(&house);
+    assert_int_equal(wires_attached(0).id, id);
+}
+
 static void case_L03_a_stand_in_stays_if_it_was_told_to(void **state)
 {
     struct xdp_attached standin;
@@ -357,6 +411,8 @@ int main(void)
         WIRES_TEST(case_L03_in_generic_mode_too),
         WIRES_TEST(case_X01_the_drivers_own_leftover_is_ours),
         WIRES_TEST(case_L03_a_gate_without_xdp_clears_it_away),
+        WIRES_TEST(case_L03_other_devices_are_rid_of_it_too),
+        WIRES_TEST(case_X01_other_devices_leave_a_foreign_program_alone),
         WIRES_TEST(case_L03_a_stand_in_stays_if_it_was_told_to),
         WIRES_TEST(case_L03_promiscuity_is_given_back_as_it_was),
         WIRES_TEST(a_start_that_fails_leaves_nothing_of_its_own),
