@@ -119,7 +119,7 @@ static void taken_over(enum xdp_mode mode, uint8_t attached)
     snprintf(
         expected, sizeof(expected),
         "sluiced: out0: took over from its stand-in (program %u): while we were away it passed "
-        "0 packets and dropped 4; attempts: 0 admitted, 4 refused\n",
+        "0 packets and dropped 4; attempts, over all interfaces: 0 admitted, 4 refused\n",
         left.id);
     assert_said(said, expected);
     assert_said(said, "sluiced: in0: took over");
@@ -256,7 +256,9 @@ static void case_L03_a_stand_in_stays_if_it_was_told_to(void **state)
     house.settings.dataplane.gates[0].xdp.stays = false;
     assert_int_equal(house_start(&house), 0);
     said = said_by(open_house);
-    assert_said(said, "passed 3 packets and dropped 1; attempts: 3 admitted, 1 refused\n");
+    assert_said(
+        said,
+        "passed 3 packets and dropped 1; attempts, over all interfaces: 3 admitted, 1 refused\n");
     free(said);
     house_serve(&house);
     end();
