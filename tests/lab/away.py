@@ -17,7 +17,7 @@ import wire
 SO_ATTACH_FILTER = 26
 LD_BYTE, LD_HALF, JUMP_EQUAL, JUMP_BITS, RETURN = 0x30, 0x28, 0x15, 0x45, 0x06
 ETHERTYPE, PROTOCOL, UDP_TARGET, TCP_FLAGS = 12, 23, 36, 47  # of IPv4 without tags and options
-SYN, RST, ACK = 0x02, 0x04, 0x10
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 OF_ONE_MAX = 1 << 20  # numbers of one connection: far more than a request has
 PROBES_PER_S, LATE_S = 500, 0.1
 STREAM_PORT, CHUNK, CHUNK_S = 8090, bytes(range(256)) * 16, 0.02
@@ -120,8 +120,8 @@ class Entries:
         of_tcp = (LD_BYTE, PROTOCOL, JUMP_EQUAL, socket.IPPROTO_TCP)
         self.entered = Filtered(lab, "inside", "s0", lambda f: not f.sent and not f.data[47] & ACK,
                                 of_tcp, (LD_BYTE, TCP_FLAGS, JUMP_BITS, SYN))
-        self.told = Filtered(lab, "clients", "c0", lambda f: not f.sent,
-                             of_tcp, (LD_BYTE, TCP_FLAGS, JUMP_BITS, SYN | RST))
+        self.told = Filtered(lab, "clients", "c0", lambda f: True,
+                             of_tcp, (LD_BYTE, TCP_FLAGS, JUMP_BITS, FIN | SYN | RST))
 
     def stop(self):
         """(times of each tenant's entries, (time, number) of resets of those who had entered)."""
@@ -132,14 +132,26 @@ class Entries:
             if begun.get(client) != number:  # a SYN that comes again begins nothing
                 times[frame.data[27]].append(frame.time_s)
             begun[client] = number
-        resets, answered = [], {}
-        for frame in self.told.stop():
-            client = frame.data[30:34] + frame.data[36:38]
-            if frame.data[TCP_FLAGS] & SYN:
-                answered[client] = number_at(frame, 42)
-            elif belongs(frame, begun.get(client), answered.get(client)):
-                resets.append((frame.time_s, number_at(frame, 38)))
-        return {"acme": times[1], "globex": times[2]}, resets
+        return {"acme": times[1], "globex": times[2]}, resets_of(self.told.stop(), begun)
+
+
+def resets_of(frames, begun):
+    """Of connections that had entered and that their clients had not closed: late copies of what a
+    client sent before that are answered by resets, which nobody waits for."""
+    resets, answered, closed = [], {}, set()
+    for frame in frames:
+        flags = frame.data[TCP_FLAGS]
+        if frame.sent:
+            client = frame.data[26:30] + frame.data[34:36]
+            (closed.discard if flags & SYN else closed.add)(client)
+            continue
+        client = frame.data[30:34] + frame.data[36:38]
+        if flags & SYN:
+            answered[client] = number_at(frame, 42)
+        elif (flags & RST and client not in closed
+              and belongs(frame, begun.get(client), answered.get(client))):
+            resets.append((frame.time_s, number_at(frame, 38)))
+    return resets
 
 
 def number_at(frame, offset):
