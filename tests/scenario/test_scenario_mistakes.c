@@ -275,7 +275,8 @@ static void of_gates(void **state)
         {SCENARIO("gate = " GATE_OF("windw = 1;") ";"),
          "gate.services[0].windw: unknown key, perhaps window was meant (name, addresses, "
          "protocol, ports, tenant, unit, window, connections, capacity, deadline, wait, "
-         "reserve, shares, shed, breaker, probes, turn, silence, slo, refuse, refuse_rate)"},
+         "reserve, shares, shed, breaker, probes, turn, silence, slo, refuse, refuse_rate, "
+         "standby)"},
         {WITH_ARRIVALS(
              "rate = \"1/s\"; tenant = \"globex\"; service = \"db\"; });\ngate = " GATE_OF(
                  "") "; variants = ({ name = \"A\";"),
