@@ -88,7 +88,7 @@ static void open_house(void)
 static void assert_said(const char *text, const char *part)
 {
     if (!strstr(text, part))
-        fail_msg("not said: \"%s\" in:\n%s", part, text);
+        fail_msg("not said: \"%s\" in:\n%s", part, text ? text : "");
 }
 
 static void end(void)
