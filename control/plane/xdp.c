@@ -81,12 +81,13 @@ static bool is_to_claim(const struct xdp *xdp, const struct xdp_interface *inter
 {
     struct xdp_attached attached;
 
-    if (!interface->index || interface->has_socket)
-        return interface->index != 0;
+    if (!interface->index)
+        return false;
     for (const struct xdp_interface *other = xdp->interfaces; other < interface; other++)
-        if (other->claimed && other->index == interface->index)
+        if (other->claimed && other->index == interface->index) /* each queue may have a device */
             return false;
-    return xdp_query(interface->index, &attached) == 0 && xdp_is_ours(&attached);
+    return interface->has_socket ||
+           (xdp_query(interface->index, &attached) == 0 && xdp_is_ours(&attached));
 }
 
 static int claim(struct xdp *xdp, char *why, size_t why_bytes)
