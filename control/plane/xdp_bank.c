@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/plane/xdp_hosts.h"
+#include "dataplane/admission/quota.h"
 #include "dataplane/policy/prefix.h"
 
 #define COARSE_NS 8000000ull /* two ticks of the coarse clock at 250 Hz */
@@ -102,28 +103,6 @@ static int fill_spans(const struct xdp_arrays *arrays, uint32_t bank, const stru
 
 /* -- tenants and services -- */
 
-struct bucket_rate xdp_rate_of_events(const struct quota_rate *quota)
-{
-    struct bucket_rate rate;
-
-    if (quota->unlimited)
-        bucket_rate_unlimited(&rate);
-    else if (!bucket_rate_events(&rate, quota->amount, quota->period_s, quota->burst))
-        bucket_rate_events(&rate, 0, 1, 0);
-    return rate;
-}
-
-static struct bucket_rate rate_of_bits(const struct quota_rate *quota)
-{
-    struct bucket_rate rate;
-
-    if (quota->unlimited)
-        bucket_rate_unlimited(&rate);
-    else if (!bucket_rate_bytes(&rate, quota->amount / 8, quota->burst))
-        bucket_rate_bytes(&rate, 0, 0);
-    return rate;
-}
-
 /* Does the burst last for two ticks? Then a clock that stands still for one loses nothing. Who is
  * blocked or unlimited needs no clock. */
 static bool bears_coarse(const struct bucket_rate *rate)
@@ -134,9 +113,9 @@ static bool bears_coarse(const struct bucket_rate *rate)
 static void fill_tenant(struct xdp_tenant *to, const struct policy_tenant *tenant)
 {
     *to = (struct xdp_tenant){
-        .attempts = xdp_rate_of_events(&tenant->attempts),
-        .packets = xdp_rate_of_events(&tenant->packets),
-        .bits = rate_of_bits(&tenant->bits),
+        .attempts = quota_rate_of_events(&tenant->attempts),
+        .packets = quota_rate_of_events(&tenant->packets),
+        .bits = quota_rate_of_bits(&tenant->bits),
         .class = (uint8_t)tenant->class,
     };
     to->coarse =
@@ -165,8 +144,8 @@ static void fill_service(struct xdp_service *to, const struct policy *policy,
         .refusal = (uint8_t)service->refusal,
         .closed = service->closed_in_standby,
         .n_probes = (uint8_t)service->probes.n,
-        .answers = xdp_rate_of_events(&service->refuse_rate),
-        .checks = xdp_rate_of_events(&service->probes.attempts),
+        .answers = quota_rate_of_events(&service->refuse_rate),
+        .checks = quota_rate_of_events(&service->probes.attempts),
     };
     for (uint32_t i = 0; i < service->probes.n; i++)
         to->probes[i] = probe_of(&service->probes.prefixes[i]);

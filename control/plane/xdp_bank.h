@@ -43,7 +43,4 @@ int xdp_bank_fill(const struct xdp_arrays *arrays, uint32_t bank, const struct p
 /* Field by field, for programs that read at any time. */
 void xdp_advice_write(struct xdp_advice *to, const struct advice *advice, double capacity_per_s);
 
-/* A rate out of range cannot come from a checked configuration; it blocks rather than opens. */
-struct bucket_rate xdp_rate_of_events(const struct quota_rate *quota);
-
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/plane/xdp_parts.h"
+#include "dataplane/admission/quota.h"
 
 /* -- policy -- */
 
@@ -72,7 +73,7 @@ int xdp_tell_ports(struct xdp *xdp)
             .standby = interface->gate->xdp.redirect && peer && peer->on ? XDP_STANDBY_REDIRECT
                                                                          : XDP_STANDBY_PASS,
             .standby_after_ns = interface->gate->xdp.standby_after_ns,
-            .control = xdp_rate_of_events(&interface->gate->control),
+            .control = quota_rate_of_events(&interface->gate->control),
         };
         err = enter_device(xdp, interface);
     }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "dataplane/admission/quota.h"
 #include "dataplane/admission/state.h"
 
 #define OPENING_MIN     16u           /* slots */
@@ -20,29 +21,6 @@
 #define WEIGHT_CRITICAL 16u
 
 /* -- rates -- */
-
-/* A rate out of range cannot come from a checked configuration; it blocks rather than opens. */
-static struct bucket_rate rate_of_events(const struct quota_rate *quota)
-{
-    struct bucket_rate rate;
-
-    if (quota->unlimited)
-        bucket_rate_unlimited(&rate);
-    else if (!bucket_rate_events(&rate, quota->amount, quota->period_s, quota->burst))
-        bucket_rate_events(&rate, 0, 1, 0);
-    return rate;
-}
-
-static struct bucket_rate rate_of_bits(const struct quota_rate *quota)
-{
-    struct bucket_rate rate;
-
-    if (quota->unlimited)
-        bucket_rate_unlimited(&rate);
-    else if (!bucket_rate_bytes(&rate, quota->amount / 8, quota->burst))
-        bucket_rate_bytes(&rate, 0, 0);
-    return rate;
-}
 
 static enum period_index period_index(const struct quota_rate *quota)
 {
@@ -95,7 +73,7 @@ static void change_pool(const struct rate_change *change, uint64_t now_ns)
 static void change_events(struct pool pools[PERIOD_MAX], struct quota_rate *rate,
                           const struct quota_rate *to, bool seen, uint64_t now_ns)
 {
-    struct bucket_rate old = rate_of_events(rate), new = rate_of_events(to);
+    struct bucket_rate old = quota_rate_of_events(rate), new = quota_rate_of_events(to);
     const struct rate_change change = {.from = seen ? &old : NULL,
                                        .to = &new,
                                        .from_pool = &pools[period_index(rate)],
@@ -108,7 +86,7 @@ static void change_events(struct pool pools[PERIOD_MAX], struct quota_rate *rate
 static void change_bits(struct pool *pool, struct quota_rate *rate, const struct quota_rate *to,
                         bool seen, uint64_t now_ns)
 {
-    struct bucket_rate old = rate_of_bits(rate), new = rate_of_bits(to);
+    struct bucket_rate old = quota_rate_of_bits(rate), new = quota_rate_of_bits(to);
     const struct rate_change change = {
         .from = seen ? &old : NULL, .to = &new, .from_pool = pool, .to_pool = pool};
 
@@ -201,7 +179,7 @@ struct lease_plan {
 static struct lease_plan plan_events(struct pool pools[PERIOD_MAX], const struct quota_rate *quota,
                                      uint32_t workers)
 {
-    struct bucket_rate rate = rate_of_events(quota);
+    struct bucket_rate rate = quota_rate_of_events(quota);
 
     return (struct lease_plan){&pools[period_index(quota)], rate, lease_lot_events(&rate, workers)};
 }
@@ -209,7 +187,7 @@ static struct lease_plan plan_events(struct pool pools[PERIOD_MAX], const struct
 static struct lease_plan plan_bits(struct pool *pool, const struct quota_rate *quota,
                                    uint32_t workers)
 {
-    struct bucket_rate rate = rate_of_bits(quota);
+    struct bucket_rate rate = quota_rate_of_bits(quota);
 
     return (struct lease_plan){pool, rate, lease_lot_bytes(&rate, workers)};
 }
@@ -361,7 +339,7 @@ void admission_adopt(struct admission *adm, const struct policy *policy, uint64_
 uint64_t admission_attempt_tokens(const struct admission_shared *shared,
                                   const struct policy_tenant *tenant, uint64_t now_ns)
 {
-    struct bucket_rate rate = rate_of_events(&tenant->attempts);
+    struct bucket_rate rate = quota_rate_of_events(&tenant->attempts);
     const struct pool *pool =
         &shared->tenants[tenant->id].attempts[period_index(&tenant->attempts)];
     const struct bucket bucket = pool_bucket(pool);

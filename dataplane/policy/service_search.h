@@ -57,17 +57,16 @@ service_span_before(uint32_t base, uint32_t n, const struct address *address, ui
     return span_at(array, base);
 }
 
-static inline bool service_span_holds(const struct service_span *span,
-                                      const struct address *address, uint32_t port)
-{
-    return span->halves[0] == address->halves[0] && span->halves[1] == address->halves[1] &&
-           span->first <= port && port <= span->last;
-}
-
 static inline bool service_span_is_of(const struct service_span *span,
                                       const struct address *address)
 {
     return span->halves[0] == address->halves[0] && span->halves[1] == address->halves[1];
+}
+
+static inline bool service_span_holds(const struct service_span *span,
+                                      const struct address *address, uint32_t port)
+{
+    return service_span_is_of(span, address) && span->first <= port && port <= span->last;
 }
 
 static inline uint32_t service_place(uint8_t protocol, uint16_t port)

@@ -127,7 +127,7 @@ uint64_t dataplane_tsc_hz_measured(const struct dataplane *dp)
 
 int64_t dataplane_clock_error_ns(const struct dataplane *dp)
 {
-    return dp->clock.error_ns;
+    return clock_error_ns(&dp->clock);
 }
 
 uint32_t dataplane_worker_count(const struct dataplane *dp)

@@ -3,18 +3,9 @@
 
 #include <errno.h>
 
+#include "dataplane/admission/quota.h"
+
 /* -- lanes: each device of one side forwards to a device of the other, by turns -- */
-
-static struct bucket_rate control_rate(const struct quota_rate *control)
-{
-    struct bucket_rate rate = {.cost = BUCKET_NS_PER_S}; /* blocked, should it be out of range */
-
-    if (control->unlimited)
-        bucket_rate_unlimited(&rate);
-    else
-        bucket_rate_events(&rate, control->amount, control->period_s, control->burst);
-    return rate;
-}
 
 static void fill_control_pools(struct pool *pools, const struct bucket_rate *rate)
 {
@@ -39,7 +30,7 @@ struct gate_ports {
 
 static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum direction direction)
 {
-    struct bucket_rate rate = control_rate(&dp->settings->gates[gate->gate].control);
+    struct bucket_rate rate = quota_rate_of_events(&dp->settings->gates[gate->gate].control);
     struct pool *pools = dp->control_pools[gate->gate][direction];
     uint16_t n_outside = gate->n[DIRECTION_IN], n_inside = gate->n[DIRECTION_OUT];
     uint16_t outside = gate->first, inside = (uint16_t)(outside + n_outside);

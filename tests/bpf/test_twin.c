@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "dataplane/admission/quota.h"
 #include "dataplane/packet/packet.h"
 #include "tests/bpf/kernel.h"
 #include "tests/bpf/site.h"
@@ -103,7 +104,7 @@ static enum reason ask_syn(unsigned network)
 static uint64_t program_tokens(enum site_tenant tenant)
 {
     const struct xdp_tenant_state state = kernel_tenant_state(&kernel, site_tenant_id(tenant));
-    struct bucket_rate rate = xdp_rate_of_events(&site.tenants[tenant].attempts);
+    struct bucket_rate rate = quota_rate_of_events(&site.tenants[tenant].attempts);
 
     return bucket_tokens(&state.attempts, &rate, now_ns);
 }

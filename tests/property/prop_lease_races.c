@@ -278,8 +278,8 @@ static void check_all_returns(struct world *w)
 static void start(struct world *w, const struct scenario *scenario, uint64_t seed)
 {
     const struct admission_size size = {.n_tenants = 1, .n_services = 0, .n_workers = WORKERS};
-    struct bucket_rate rate =
-        scenario->frame_bytes ? rate_of_bits(&scenario->bits) : rate_of_events(&scenario->attempts);
+    struct bucket_rate rate = scenario->frame_bytes ? quota_rate_of_bits(&scenario->bits)
+                                                    : quota_rate_of_events(&scenario->attempts);
 
     *w = (struct world){.scenario = *scenario, .seed = seed, .now_ns = 1, .running = NOBODY};
     core_crew_start(&w->crew, &size);
