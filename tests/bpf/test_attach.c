@@ -21,6 +21,24 @@
 #include "tests/bpf/kernel.h"
 #include "tests/bpf/wires.h"
 
+static struct house house;
+
+static int start(void **state)
+{
+    (void)state;
+    assert_true(wires_add("veth"));
+    house_init(&house);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    house_free(&house);
+    wires_remove();
+    return 0;
+}
+
 /* -- helpers -- */
 
 static void assert_ours(unsigned wire, uint8_t mode)
@@ -403,7 +421,7 @@ static void case_X04_with_little_locked_memory(void **state)
     assert_nobody();
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, house_begin, house_end)
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {

@@ -18,6 +18,24 @@
 #include "tests/bpf/kernel.h"
 #include "tests/bpf/wires.h"
 
+static struct house house;
+
+static int start(void **state)
+{
+    (void)state;
+    assert_true(wires_add("veth"));
+    house_init(&house);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    house_free(&house);
+    wires_remove();
+    return 0;
+}
+
 static bool is_promiscuous(unsigned wire)
 {
     struct xdp_interface interface = {.index = 0};
@@ -386,7 +404,7 @@ static void case_X01_once_a_period_a_daemon_lets_those_go_who_tried(void **state
     end();
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, house_begin, house_end)
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {

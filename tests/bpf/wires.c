@@ -318,21 +318,3 @@ struct admission_service_counters *dataplane_front_service(struct dataplane *dp,
 {
     return &dp->services[service];
 }
-
-struct house house;
-
-int house_begin(void **state)
-{
-    (void)state;
-    assert_true(wires_add("veth"));
-    house_init(&house);
-    return 0;
-}
-
-int house_end(void **state)
-{
-    (void)state;
-    house_free(&house);
-    wires_remove();
-    return 0;
-}

@@ -25,12 +25,6 @@ struct house {
     char why[512];                    /* of the last step that failed */
 };
 
-/* The one of the test that runs, between house_begin() and house_end(), its set-up and tear-down.
- */
-extern struct house house;
-int house_begin(void **state);
-int house_end(void **state);
-
 extern const char *const wires_names[WIRES], *const wires_devices[WIRES];
 
 /* A namespace without interfaces, and mounts that nobody else sees; once in a process. Ends it as
