@@ -51,16 +51,28 @@ static struct devices devices_of(struct reader *r, uint32_t gate)
     return devices;
 }
 
-/* Beside a stated "off" they are what was in force, or will be. */
-static void check_without(struct reader *r, const config_setting_t *group)
+/* What is usual may stand beside a stated "off": it asks for nothing. */
+static void check_without(struct reader *r, uint32_t gate)
 {
-    static const char *const keys[] = {"mode", "standby", "standby_after", "after_exit"};
+    const struct gate_xdp *xdp = &settings_of(r)->dataplane.gates[gate].xdp;
+    const struct {
+        const char *key;
+        bool usual;
+    } keys[] = {{"mode", xdp->mode == XDP_AUTO},
+                {"standby", !xdp->redirect},
+                {"standby_after", xdp->standby_after_ns == GATE_STANDBY_AFTER_NS},
+                {"after_exit", !xdp->stays}};
+    const config_setting_t *group = places_of(r)->gate_groups[gate];
+    const config_setting_t *use = config_setting_get_member(group, "xdp");
+    const char *word = use ? config_setting_get_string(use) : NULL;
 
+    if (use && (!word || strcmp(word, "off") != 0))
+        return; /* refused already */
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const config_setting_t *setting = config_setting_get_member(group, keys[i]);
+        const config_setting_t *setting = config_setting_get_member(group, keys[i].key);
 
-        if (setting && !config_setting_get_member(group, "xdp"))
-            warn(r, setting, "has no effect without xdp");
+        if (setting && !(use && keys[i].usual))
+            warn(r, setting, "has no effect %s", use ? "while xdp is \"off\"" : "without xdp");
     }
 }
 
@@ -108,7 +120,7 @@ static bool check_gate(struct reader *r, uint32_t gate)
     struct devices devices = devices_of(r, gate);
 
     if (use == XDP_OFF) {
-        check_without(r, places_of(r)->gate_groups[gate]);
+        check_without(r, gate);
         return false;
     }
     check_redirect(r, gate);

@@ -4,11 +4,10 @@
 #include "control/config/limits.h"
 #include "control/config/settings_reader.h"
 
-#define MS_NS            1000000ull
-#define DEVICE_MAX       512
-#define CONTROL_DEFAULT  10000u /* packets per second and direction */
-#define CONTROL_BURST    100u   /* at least */
-#define STANDBY_AFTER_NS (200 * MS_NS)
+#define MS_NS           1000000ull
+#define DEVICE_MAX      512
+#define CONTROL_DEFAULT 10000u /* packets per second and direction */
+#define CONTROL_BURST   100u   /* at least */
 
 static void read_gate_name(struct reader *r, const config_setting_t *setting, void *target)
 {
@@ -132,7 +131,7 @@ void read_gates(struct reader *r, const config_setting_t *setting, void *target)
         gate->name = "";
         gate->control = (struct quota_rate){.amount = CONTROL_DEFAULT, .period_s = 1};
         gate->control.burst = limits_default_burst(&gate->control, CONTROL_BURST);
-        gate->xdp.standby_after_ns = STANDBY_AFTER_NS;
+        gate->xdp.standby_after_ns = GATE_STANDBY_AFTER_NS;
         places_of(r)->gates[i] = node_of(group);
         places_of(r)->gate_groups[i] = group;
         READ_GROUP(r, group, keys, gate);

@@ -5,6 +5,8 @@
 
 #include "control/config/reader.h"
 
+#define GATE_STANDBY_AFTER_NS 200000000ull /* unless stated */
+
 /* Where things stand in the file, for the checks that compare them; by index of the thing. */
 struct places {
     const struct scan_node *gates[DATAPLANE_GATES_MAX];

@@ -63,7 +63,6 @@ static void every_word_has_its_meaning(void **state)
     assert_false(xdp->stays);
     config_free(s);
 
-    config_free(config_text_accepted(GATE(PAIR, "xdp = \"off\"; mode = \"native\";"), ""));
     config_free(config_text_accepted(GATE(PAIR, "xdp = \"required\"; mode = \"auto\";"), ""));
     s = config_text_accepted(SERVICE("standby = \"closed\";"), "");
     assert_true(s->policy.services[0].closed_in_standby);
@@ -103,6 +102,17 @@ static void what_has_no_effect_is_said(void **state)
         "front.conf:5: warning: gates[0].standby: has no effect without xdp\n"
         "front.conf:6: warning: gates[0].standby_after: has no effect without xdp\n"
         "front.conf:7: warning: gates[0].after_exit: has no effect without xdp\n"));
+    config_free(config_text_accepted(
+        GATE(PAIR, "xdp = \"off\"; mode = \"native\";\nstandby = \"redirect\";\n"
+                   "standby_after = \"1s\";\nafter_exit = \"standby\";"),
+        "front.conf:4: warning: gates[0].mode: has no effect while xdp is \"off\"\n"
+        "front.conf:5: warning: gates[0].standby: has no effect while xdp is \"off\"\n"
+        "front.conf:6: warning: gates[0].standby_after: has no effect while xdp is \"off\"\n"
+        "front.conf:7: warning: gates[0].after_exit: has no effect while xdp is \"off\"\n"));
+    config_free(
+        config_text_accepted(GATE(PAIR, "xdp = \"off\"; mode = \"auto\"; standby = \"pass\"; "
+                                        "standby_after = \"200ms\"; after_exit = \"detach\";"),
+                             ""));
 }
 
 #define MIXED                                                                                      \
