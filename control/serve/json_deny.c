@@ -92,22 +92,37 @@ static json_t *outcome(const struct request *request, const struct denial *denia
     return json_with(answer, "unsaved", unsaved(plane));
 }
 
+static const struct duration_limits end_limits = {NS_PER_S, 8760 * 3600 * NS_PER_S, 1, "1s..8760h"};
+
+/* Where the word `for` stands; n_words: nowhere. */
+static unsigned find_for(const struct request *request)
+{
+    unsigned i = FIRST_PREFIX;
+
+    while (i < request->n_words && strcmp(request->words[i], "for") != 0)
+        i++;
+    return i;
+}
+
 /* `... for DURATION` at the end of the words: NULL and where the prefixes end, or the error. */
 static json_t *take_end(const struct request *request, unsigned *n_words, uint64_t *end_s)
 {
-    static const struct duration_limits limits = {NS_PER_S, 8760 * 3600 * NS_PER_S, 1, "1s..8760h"};
-    const char *word = request->words[request->n_words - 2];
     struct config_refusal no;
     uint64_t duration_ns;
 
-    *n_words = request->n_words;
+    *n_words = find_for(request);
     *end_s = DENY_FOREVER;
-    if (strcmp(word, "for") != 0)
+    if (*n_words == request->n_words)
         return NULL;
-    *n_words -= 2;
     if (*n_words == FIRST_PREFIX)
         return json_error("usage", "usage: deny add PREFIX... [for DURATION]", NULL, NULL);
-    if (!limits_duration(request->words[*n_words + 1], &limits, &duration_ns, &no))
+    if (*n_words + 1 == request->n_words)
+        return json_error("usage", "a time is missing: deny add PREFIX... for 10min", "for",
+                          end_limits.range);
+    if (*n_words + 2 < request->n_words)
+        return json_error("usage", "nothing comes behind the time: deny add PREFIX... for 10min",
+                          "for", end_limits.range);
+    if (!limits_duration(request->words[*n_words + 1], &end_limits, &duration_ns, &no))
         return json_error("range", no.why, "for", no.range);
     *end_s = (request->plane->denied_now_ns + duration_ns + NS_PER_S - 1) / NS_PER_S;
     return NULL;

@@ -75,6 +75,38 @@ static unsigned name_words(const struct verb *verb, const struct request *reques
     return 2;
 }
 
+/* The second words of those of two words that start with `first`: "add|del|list", or NULL. */
+static json_t *seconds_of(const char *first)
+{
+    const size_t length = strlen(first);
+    json_t *seconds = NULL;
+
+    for (unsigned i = 0; i < VERBS_COUNT; i++) {
+        const char *name = verbs[i].name;
+        json_t *before = seconds;
+
+        if (strncmp(name, first, length) != 0 || name[length] != ' ')
+            continue;
+        seconds = json_sprintf("%s%s%s", before ? json_string_value(before) : "", before ? "|" : "",
+                               name + length + 1);
+        json_decref(before);
+    }
+    return seconds;
+}
+
+static json_t *no_such_verb(const char *first)
+{
+    json_t *seconds = seconds_of(first), *message, *error;
+
+    if (!seconds)
+        return json_error("usage", "there is no such verb, `help` lists them", first, NULL);
+    message = json_sprintf("usage: %s %s", first, json_string_value(seconds));
+    error = json_error("usage", json_string_value(message), NULL, NULL);
+    json_decref(message);
+    json_decref(seconds);
+    return error;
+}
+
 static struct control_answer *run_verb(const struct request *request)
 {
     for (unsigned i = 0; i < VERBS_COUNT; i++) {
@@ -89,8 +121,7 @@ static struct control_answer *run_verb(const struct request *request)
             return answer_listing(request->plane, verb->listing);
         return answer_whole(verb->run(request));
     }
-    return answer_whole(
-        json_error("usage", "there is no such verb, `help` lists them", request->words[0], NULL));
+    return answer_whole(no_such_verb(request->words[0]));
 }
 
 static struct control_answer *usage_error(const char *message)

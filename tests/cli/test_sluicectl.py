@@ -405,12 +405,28 @@ def test_what_was_denied_is_told_and_listed(daemon_socket):
      "10.1.0.0/40: is no prefix (10.1.0.0/16, 2001:db8::/32 or an address)"),
     (["add", "10.1.0.0/16", "for", "1"], 1, 'for: "1" has no unit, such as ms or s (1s..8760h)'),
     (["add"], 2, "usage: deny add PREFIX... [for DURATION]"),
+    (["add", "10.1.0.0/16", "for"], 2,
+     "for: a time is missing: deny add PREFIX... for 10min (1s..8760h)"),
+    (["add", "10.1.0.0/16", "for", "1h", "10.2.0.0/16"], 2,
+     "for: nothing comes behind the time: deny add PREFIX... for 10min (1s..8760h)"),
     (["del", "10.1.0.0/16"], 1, "10.1.0.0/16: is not on the deny list, nothing is deleted"),
-    (["drop", "10.1.0.0/16"], 2, "deny: there is no such verb, `help` lists them"),
 ])
 def test_what_cannot_be_denied_is_named(daemon_socket, words, code, says):
     result = ctl("-s", daemon_socket, "deny", *words)
     assert (result.returncode, result.stdout) == (code, "")
+    assert result.stderr == f"sluicectl: {says}\n"
+
+
+@pytest.mark.parametrize("words, says", [
+    (["deny"], "usage: deny add|del|list"),
+    (["deny", "drop", "10.1.0.0/16"], "usage: deny add|del|list"),
+    (["xdp"], "usage: xdp status|counters"),
+    (["xdp", "foo"], "usage: xdp status|counters"),
+    (["xd", "status"], "xd: there is no such verb, `help` lists them"),
+])
+def test_a_group_of_verbs_names_its_own(daemon_socket, words, says):
+    result = ctl("-s", daemon_socket, *words)
+    assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == f"sluicectl: {says}\n"
 
 

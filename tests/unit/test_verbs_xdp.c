@@ -89,7 +89,7 @@ static void daemon_status_tells_the_modes(void **state)
 
 static void other_words_are_usage(void **state)
 {
-    assert_code(*state, "xdp", "usage", "xdp");
+    assert_code(*state, "xdp", "usage", NULL);
     assert_code(*state, "xdp counters now", "usage", NULL);
 }
 
