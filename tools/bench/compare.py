@@ -184,7 +184,7 @@ def compare(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="compare", description=__doc__,
+    parser = argparse.ArgumentParser(prog="bench compare", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("a", metavar="A.json", help="the older figures")
     parser.add_argument("b", metavar="B.json", help="the newer ones")
