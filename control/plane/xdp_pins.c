@@ -17,21 +17,35 @@
 
 #include "control/plane/xdp_parts.h"
 
-/* Is the nearest folder that exists on a BPF file system? */
-static bool is_on_bpffs(const char *folder)
+#define USUAL_BPFFS "/sys/fs/bpf"
+
+/* Is the nearest folder that exists on a BPF file system? `path` becomes that folder. */
+static bool is_on_bpffs(const char *folder, char path[PATH_MAX])
 {
-    char path[PATH_MAX];
     struct statfs fs;
     char *end;
 
-    snprintf(path, sizeof(path), "%s", folder);
+    snprintf(path, PATH_MAX, "%s", folder);
     while (statfs(path, &fs) != 0) {
         end = strrchr(path, '/');
-        if (errno != ENOENT || !end || end == path)
+        if (errno != ENOENT || !end || !end[1])
             return false;
-        *end = '\0';
+        end[end == path] = '\0';
     }
     return (uint32_t)fs.f_type == BPF_FS_MAGIC;
+}
+
+/* It may well be mounted: `ip netns exec` gives its command a /sys of its own. */
+static void explain_no_bpffs(const char *folder, const char *nearest, char *why, size_t why_bytes)
+{
+    char usual[PATH_MAX];
+
+    snprintf(why, why_bytes, "control.pins is %s, and %s is on no BPF file system: %s", folder,
+             nearest,
+             is_on_bpffs(USUAL_BPFFS, usual) ? "name a folder below " USUAL_BPFFS ", which is one"
+                                             : "mount one (mount -t bpf bpf " USUAL_BPFFS
+                                               "); `ip netns exec` hides it, "
+                                               "nsenter --net=/run/netns/NAME does not");
 }
 
 static int make_folders(const char *folder)
@@ -90,11 +104,11 @@ static int pin_all(const struct xdp_maps *maps, const char *folder)
 
 int xdp_maps_pin(struct xdp_maps *maps, const char *folder, char *why, size_t why_bytes)
 {
+    char nearest[PATH_MAX];
     int err;
 
-    if (!is_on_bpffs(folder)) {
-        snprintf(why, why_bytes, "%s: there is no BPF file system (mount -t bpf bpf /sys/fs/bpf)",
-                 folder);
+    if (!is_on_bpffs(folder, nearest)) {
+        explain_no_bpffs(folder, nearest, why, why_bytes);
         return -ENOTSUP;
     }
     err = make_folders(folder);
@@ -120,7 +134,7 @@ int xdp_maps_pin(struct xdp_maps *maps, const char *folder, char *why, size_t wh
 /* And the folders, if nobody else has something there. */
 void xdp_maps_unpin(struct xdp_maps *maps, const char *folder)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], nearest[PATH_MAX];
     char *end;
 
     if (maps->pins_lock < 0)
@@ -130,7 +144,7 @@ void xdp_maps_unpin(struct xdp_maps *maps, const char *folder)
     snprintf(path, sizeof(path), "%s", folder);
     if (rmdir(path) == 0 && (end = strrchr(path, '/'))) {
         *end = '\0';
-        if (is_on_bpffs(path))
+        if (is_on_bpffs(path, nearest))
             rmdir(path);
     }
 }

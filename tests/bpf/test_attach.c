@@ -13,6 +13,7 @@
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -336,16 +337,40 @@ static void assert_off(const char *why)
     end();
 }
 
+/* As under `ip netns exec`: whatever is mounted there is out of sight. */
+static void hide_bpffs(void)
+{
+    while (umount("/sys/fs/bpf") == 0)
+        ;
+}
+
 static void case_X04_without_a_bpf_file_system(void **state)
 {
     (void)state;
-    house.settings.control.pins = "/tmp/nowhere/sluice/v1";
+    hide_bpffs();
+    house.settings.control.pins = "/sys/fs/bpf/nowhere/v1";
     assert_int_equal(house_start(&house), -ENOTSUP);
-    assert_says(house.why, "gate front, interface out0: xdp is \"required\", but");
-    assert_says(house.why, "/tmp/nowhere/sluice/v1: there is no BPF file system");
-    assert_says(house.why, "mount -t bpf bpf /sys/fs/bpf");
+    assert_string_equal(
+        house.why,
+        "gate front, interface out0: xdp is \"required\", but control.pins is "
+        "/sys/fs/bpf/nowhere/v1, and /sys/fs/bpf is on no BPF file system: mount one (mount -t bpf "
+        "bpf /sys/fs/bpf); `ip netns exec` hides it, nsenter --net=/run/netns/NAME does not");
     assert_off("mount -t bpf bpf /sys/fs/bpf");
+}
+
+static void case_X04_with_pins_elsewhere_than_on_the_bpf_file_system(void **state)
+{
+    (void)state;
+    house.settings.control.pins = "/tmp/nowhere/sluice/v1";
+    assert_int_equal(mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL), 0);
+    assert_int_equal(house_start(&house), -ENOTSUP);
+    assert_says(house.why, "/tmp/nowhere/sluice/v1, and /tmp is on no BPF file system: name a "
+                           "folder below /sys/fs/bpf, which is one");
     assert_int_equal(access("/tmp/nowhere", F_OK), -1);
+    house.settings.control.pins = "/nowhere/v1";
+    assert_int_equal(house_start(&house), -ENOTSUP);
+    assert_says(house.why, "/nowhere/v1, and / is on no");
+    assert_int_equal(umount("/sys/fs/bpf"), 0);
 }
 
 static void drop_capability(unsigned bit)
@@ -436,6 +461,7 @@ int main(void)
         WIRES_TEST(case_X01_a_foreign_generic_program_is_named_and_left_alone),
         WIRES_TEST(case_X01_a_program_that_took_the_place_of_ours_stays),
         WIRES_TEST(case_X04_without_a_bpf_file_system),
+        WIRES_TEST(case_X04_with_pins_elsewhere_than_on_the_bpf_file_system),
         WIRES_TEST(case_X04_without_the_capability),
         WIRES_TEST(case_X04_with_little_locked_memory),
     };
