@@ -148,12 +148,14 @@ static int create_dataplane(struct plane *plane)
         return say(EXIT_CONFIGURATION,
                    err == -ENOMEM ? "no memory for the policy" : "the policy contradicts itself");
     err = xdp_start(plane->settings, policy, &plane->xdp, why, sizeof(why));
-    if (!err)
+    if (!err) {
         err = dataplane_create(&plane->settings->dataplane, &ids, policy, &plane->dataplane, why,
                                sizeof(why));
-    if (!err) {
-        xdp_serve(plane->xdp, plane->dataplane);
-        return 0;
+        if (!err) {
+            xdp_serve(plane->xdp, plane->dataplane);
+            return 0;
+        }
+        xdp_tell_said();
     }
     policy_free(policy);
     return say(EXIT_DEVICE, why);

@@ -187,6 +187,7 @@ static int set_up(struct xdp *xdp, struct settings *settings, const struct polic
     char reason[256];
     int err;
 
+    xdp_keep_said();
     xdp_maps_init(&xdp->maps, &sizes);
     xdp_list_interfaces(xdp);
     err = claim(xdp, why, why_bytes);

@@ -27,6 +27,10 @@
 int xdp_start(struct settings *settings, const struct policy *policy, struct xdp **out, char *why,
               size_t why_bytes);
 
+/* The data plane could not be created: what libbpf and libxdp have said of its devices, which is
+ * kept from stderr else. */
+void xdp_tell_said(void);
+
 /* The data plane is there: what its workers poll, and how they hash. */
 void xdp_serve(struct xdp *xdp, struct dataplane *dataplane);
 

@@ -12,7 +12,6 @@
 #include <gate.skel.h>
 
 #define LOG_BYTES (16u << 20) /* touched only as far as the verifier writes */
-#define LOG_WISH  "SLUICE_BPF_LOG"
 
 /* -- why it was refused -- */
 
@@ -84,7 +83,7 @@ static void explain(int err, const char *log, char *why, size_t why_bytes)
                  (unsigned long long)memlock.rlim_cur / 1024);
     else if (line[0])
         snprintf(why, why_bytes,
-                 "the kernel's verifier refuses the XDP program: %s (" LOG_WISH "=1 shows all)",
+                 "the kernel's verifier refuses the XDP program: %s (" XDP_LOG_WISH "=1 shows all)",
                  line);
     else if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
         snprintf(why, why_bytes,
@@ -92,21 +91,6 @@ static void explain(int err, const char *log, char *why, size_t why_bytes)
                  strerror(-err));
     else
         snprintf(why, why_bytes, "the kernel refuses the XDP program: %s", strerror(-err));
-}
-
-/* -- libbpf's own lines: all of them on request, else none -- */
-
-static int say_all(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-    return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, arguments);
-}
-
-static int say_nothing(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-    (void)level;
-    (void)format;
-    (void)arguments;
-    return 0;
 }
 
 /* -- loading -- */
@@ -157,9 +141,6 @@ static int open_and_load(struct xdp_maps *maps, const struct xdp_interface *inte
 int xdp_load(struct xdp_maps *maps, const struct xdp_interface *interface, int xsks,
              struct gate **out, char *why, size_t why_bytes)
 {
-    const char *wish = getenv(LOG_WISH);
-    bool all = wish && !strcmp(wish, "1");
-    libbpf_print_fn_t before = libbpf_set_print(all ? say_all : say_nothing);
     char *log = calloc(1, LOG_BYTES);
     int err = log ? 0 : -ENOMEM;
 
@@ -168,10 +149,10 @@ int xdp_load(struct xdp_maps *maps, const struct xdp_interface *interface, int x
         err = open_and_load(maps, interface, xsks, log, out, why, why_bytes);
     if (err && !why[0])
         explain(err, log ? log : "", why, why_bytes);
-    if (err && all && log)
+    if (err && log && xdp_says_all())
         fputs(log, stderr);
     free(log);
-    libbpf_set_print(before);
+    xdp_forget_said(); /* `why` has it */
     return err;
 }
 

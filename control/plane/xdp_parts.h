@@ -128,6 +128,17 @@ int xdp_load(struct xdp_maps *maps, const struct xdp_interface *interface, int x
 void xdp_unload(struct gate **program);
 int xdp_program_fd(const struct gate *program);
 
+/* -- xdp_said.c -- */
+
+#define XDP_LOG_WISH "SLUICE_BPF_LOG"
+
+/* Does the environment wish for all that libbpf, libxdp and the verifier say? */
+bool xdp_says_all(void);
+/* From now on what the libraries say goes to stderr only if that is so. */
+void xdp_keep_said(void);
+/* What they have said so far is of no interest. */
+void xdp_forget_said(void);
+
 /* -- xdp_maps.c -- */
 
 void xdp_maps_init(struct xdp_maps *maps, const struct xdp_sizes *sizes);

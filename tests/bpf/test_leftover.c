@@ -60,26 +60,6 @@ static bool is_pinned(void)
     return access(path, F_OK) == 0;
 }
 
-/* What is said on stderr meanwhile; the caller frees it. */
-static char *said_by(void (*run)(void))
-{
-    char *text = calloc(1, 4096);
-    FILE *file = tmpfile();
-    int before = dup(STDERR_FILENO);
-
-    assert_true(text && file && before >= 0);
-    fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
-    run();
-    fflush(stderr);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    rewind(file);
-    assert_true(fread(text, 1, 4095, file) < 4095);
-    fclose(file);
-    return text;
-}
-
 static void open_house(void)
 {
     assert_int_equal(house_open(&house), 0);
@@ -115,7 +95,7 @@ static void taken_over(enum xdp_mode mode, uint8_t attached)
 
     assert_int_equal(house_start(&house), 0);
     assert_int_equal(wires_attached(0).id, left.id); /* it stands in until the last moment */
-    said = said_by(open_house);
+    said = wires_said_by(open_house);
     snprintf(
         expected, sizeof(expected),
         "sluiced: out0: took over from its stand-in (program %u): while we were away it passed "
@@ -208,7 +188,7 @@ static void case_L03_other_devices_are_rid_of_it_too(void **state)
     set_promiscuous(0); /* the killed one's */
     snprintf(expected, sizeof(expected), "out0: took over from its stand-in (program %u)",
              wires_attached(0).id);
-    said = said_by(start_on_packet_sockets);
+    said = wires_said_by(start_on_packet_sockets);
     assert_said(said, expected);
     free(said);
     for (unsigned w = 0; w < WIRES; w++) {
@@ -255,7 +235,7 @@ static void case_L03_a_stand_in_stays_if_it_was_told_to(void **state)
 
     house.settings.dataplane.gates[0].xdp.stays = false;
     assert_int_equal(house_start(&house), 0);
-    said = said_by(open_house);
+    said = wires_said_by(open_house);
     assert_said(
         said,
         "passed 3 packets and dropped 1; attempts, over all interfaces: 3 admitted, 1 refused\n");

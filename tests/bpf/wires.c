@@ -109,6 +109,29 @@ uint32_t wires_attach_foreign(unsigned wire, uint32_t flags)
     return wires_attached(wire).id;
 }
 
+/* -- what is said -- */
+
+#define SAID_MAX 65536
+
+char *wires_said_by(void (*run)(void))
+{
+    char *text = calloc(1, SAID_MAX);
+    FILE *file = tmpfile();
+    int before = dup(STDERR_FILENO);
+
+    REQUIRE(text && file && before >= 0);
+    fflush(stderr);
+    dup2(fileno(file), STDERR_FILENO);
+    run();
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    REQUIRE(fread(text, 1, SAID_MAX - 1, file) < SAID_MAX - 1);
+    fclose(file);
+    return text;
+}
+
 /* -- traffic -- */
 
 /* A SYN of 10.5.0.1, who is `default`, to port 80 of the first service. */

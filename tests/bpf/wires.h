@@ -42,6 +42,9 @@ struct xdp_attached wires_attached(unsigned wire);
 /* Attaches a program that is nobody's, by name "foreign"; its id. */
 uint32_t wires_attach_foreign(unsigned wire, uint32_t flags);
 
+/* What is said on stderr while it runs; the caller frees it. */
+char *wires_said_by(void (*run)(void));
+
 /* A gate that requires XDP, in any mode, and leaves nothing behind; to be changed by the test. */
 void house_init(struct house *house);
 int house_start(struct house *house);

@@ -132,6 +132,10 @@ def test_case_X04_without_an_optional_program_the_gate_serves(make_lab):
     states = lab.ask("xdp status")["xdp"]
     assert [s["state"] for s in states] == ["off", "off"]
     assert all("/sys/fs/bpf" in s["why"] for s in states), states
+    said = log_of(lab).splitlines()
+    assert [line.split(": ")[1:3] for line in said[:2]] == [
+        [f"gate front, interface {device}", "no XDP"] for device in DEVICES], said
+    assert len(said) == 3 and said[2].startswith("sluiced: ready: "), said
     with wire.connect(lab, "10.1.0.1", 80) as client:
         assert get(client) == 200
     assert lab.tenant("acme")["admitted"] == 1

@@ -44,6 +44,7 @@ LIBRARIES = {
     r"rte_": [WORKER, "tests/", "tests/bpf/", "tools/bench/"],
     r"numa\.h": [WORKER],
     r"bpf/(libbpf|bpf|btf)\.h": ["control/plane/", "tests/bpf/", "tools/bench/xdp/"],
+    r"xdp/libxdp\.h": ["control/plane/", "tests/bpf/"],
     r"libconfig\.h": ["control/config/", "tools/scenario/"],
     r"jansson\.h": ["control/serve/", "control/cli/", "tests/", "tools/sim/"],
 }

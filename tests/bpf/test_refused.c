@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programs that the kernel refuses, and what is said of it: by us, and by the libraries. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <xdp/libxdp.h>
+
+#include "tests/bpf/kernel.h"
+#include "tests/bpf/wires.h"
+
+static struct house house;
+static libbpf_prog_prepare_load_fn_t prepare; /* before a program is loaded; NULL: nothing */
+static int started;                           /* what house_start() returned */
+
+static int start(void **state)
+{
+    (void)state;
+    assert_true(wires_add("veth"));
+    house_init(&house);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    house_free(&house);
+    wires_remove();
+    unsetenv("SLUICE_BPF_LOG");
+    prepare = NULL;
+    return 0;
+}
+
+static void start_house(void)
+{
+    started = house_start(&house);
+}
+
+static void assert_says(const char *text, const char *part)
+{
+    if (!text || !strstr(text, part))
+        fail_msg("\"%s\" does not say \"%s\"", text ? text : "", part);
+}
+
+static void assert_said(void (*run)(void), const char *expected)
+{
+    char *said = wires_said_by(run);
+
+    assert_string_equal(said, expected);
+    free(said);
+}
+
+static void assert_off(const char *why)
+{
+    struct xdp_view view;
+
+    for (unsigned w = 0; w < WIRES; w++) {
+        xdp_view(house.xdp, w, 1, &view);
+        assert_int_equal(view.state, XDP_STATE_OFF);
+        assert_string_equal(view.why, why);
+    }
+}
+
+/* -- programs that are refused: libbpf asks us before it loads one -- */
+
+static int before_load(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+{
+    return prepare ? prepare(program, options, cookie) : 0;
+}
+
+/* Once for all tests: libbpf 1.1 frees its last handler twice. */
+static void watch_loads(void)
+{
+    LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = before_load);
+
+    if (libbpf_register_prog_handler("xdp", BPF_PROG_TYPE_XDP, BPF_XDP, &options) < 0)
+        abort();
+}
+
+/* It reads where its context has ended, first of all; what else it does stays. */
+static int spoil(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+{
+    const size_t n = bpf_program__insn_cnt(program);
+    struct bpf_insn *insns = calloc(n, sizeof(*insns));
+    int err;
+
+    (void)options;
+    (void)cookie;
+    assert_non_null(insns);
+    memcpy(insns, bpf_program__insns(program), n * sizeof(*insns));
+    insns[0] = (struct bpf_insn){
+        .code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = BPF_REG_0, .src_reg = BPF_REG_1, .off = 4000};
+    err = bpf_program__set_insns(program, insns, n);
+    free(insns);
+    return err;
+}
+
+#define REFUSAL                                                                                    \
+    "the kernel's verifier refuses the XDP program: invalid bpf_context access off=4000 size=4 "   \
+    "(SLUICE_BPF_LOG=1 shows all)"
+
+static void the_verifiers_last_word_is_told(void **state)
+{
+    (void)state;
+    prepare = spoil;
+    assert_said(start_house, "");
+    assert_int_equal(started, -EACCES);
+    assert_string_equal(house.why, "gate front, interface out0: xdp is \"required\", but " REFUSAL);
+    assert_said(xdp_tell_said, ""); /* nothing else is of interest */
+}
+
+static void an_optional_program_that_is_refused_is_a_line_each(void **state)
+{
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    prepare = spoil;
+    assert_said(start_house, "sluiced: gate front, interface out0: no XDP: " REFUSAL
+                             "\nsluiced: gate front, interface in0: no XDP: " REFUSAL "\n");
+    assert_int_equal(started, 0);
+    assert_off(REFUSAL);
+    house_stop(&house);
+}
+
+static void all_that_the_verifier_says_is_there_on_request(void **state)
+{
+    char *said;
+
+    (void)state;
+    setenv("SLUICE_BPF_LOG", "1", 1);
+    prepare = spoil;
+    said = wires_said_by(start_house);
+    assert_int_equal(started, -EACCES);
+    assert_says(said, "libbpf: prog 'sluice_gate': BPF program load failed: Permission denied\n");
+    assert_says(said, "(61) r0 = *(u32 *)(r1 +4000)\n"
+                      "invalid bpf_context access off=4000 size=4\n"
+                      "processed 1 insns");
+    free(said);
+}
+
+/* -- what the libraries say of the driver's own program -- */
+
+static void say_of_the_driver(void)
+{
+    bpf_object__open_file("/nowhere/bpf.o", NULL);
+    xdp_program__find_file("nowhere.o", "xdp", NULL);
+}
+
+#define SAID_BY_BPF "libbpf: elf: failed to open /nowhere/bpf.o: No such file or directory\n"
+#define SAID_BY_XDP "libxdp: Couldn't find a BPF file with name nowhere.o\n"
+
+static void what_libraries_say_is_kept_for_a_start_that_fails(void **state)
+{
+    (void)state;
+    house.settings.dataplane.gates[0].xdp.use = XDP_OFF;
+    assert_said(start_house, "");
+    assert_said(say_of_the_driver, "");
+    assert_said(xdp_tell_said, SAID_BY_BPF SAID_BY_XDP);
+    assert_said(xdp_tell_said, "");
+    house_stop(&house);
+
+    setenv("SLUICE_BPF_LOG", "1", 1);
+    assert_int_equal(house_start(&house), 0);
+    assert_said(say_of_the_driver, SAID_BY_BPF SAID_BY_XDP);
+    assert_said(xdp_tell_said, "");
+    house_stop(&house);
+}
+
+static void only_whole_lines_are_kept(void **state)
+{
+    char *said;
+    size_t bytes;
+
+    (void)state;
+    assert_int_equal(house_start(&house), 0);
+    for (unsigned i = 0; i < 100; i++)
+        bpf_object__open_file("/nowhere/bpf.o", NULL);
+    said = wires_said_by(xdp_tell_said);
+    bytes = strlen(said);
+    assert_int_equal(bytes, 4095 / strlen(SAID_BY_BPF) * strlen(SAID_BY_BPF));
+    free(said);
+    house_stop(&house);
+}
+
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WIRES_TEST(the_verifiers_last_word_is_told),
+        WIRES_TEST(an_optional_program_that_is_refused_is_a_line_each),
+        WIRES_TEST(all_that_the_verifier_says_is_there_on_request),
+        WIRES_TEST(what_libraries_say_is_kept_for_a_start_that_fails),
+        WIRES_TEST(only_whole_lines_are_kept),
+    };
+
+    kernel_skip_if_missing();
+    wires_enter();
+    watch_loads();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
