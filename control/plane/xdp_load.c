@@ -87,7 +87,8 @@ static void explain(int err, const char *log, char *why, size_t why_bytes)
                  line);
     else if (access("/sys/kernel/btf/vmlinux", R_OK) != 0)
         snprintf(why, why_bytes,
-                 "the kernel refuses the XDP program: %s; it has no BTF (CONFIG_DEBUG_INFO_BTF)",
+                 "the kernel refuses the XDP program: %s, perhaps because it has no BTF "
+                 "(CONFIG_DEBUG_INFO_BTF)",
                  strerror(-err));
     else
         snprintf(why, why_bytes, "the kernel refuses the XDP program: %s", strerror(-err));

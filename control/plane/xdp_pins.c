@@ -117,7 +117,8 @@ int xdp_maps_pin(struct xdp_maps *maps, const char *folder, char *why, size_t wh
         err = maps->pins_lock < 0 ? maps->pins_lock : 0;
     }
     if (err == -EWOULDBLOCK) {
-        snprintf(why, why_bytes, "%s: another live daemon keeps its maps there (control.pins)",
+        snprintf(why, why_bytes,
+                 "control.pins is %s, where another live daemon keeps its maps: each needs its own",
                  folder);
         return -EBUSY;
     }

@@ -8,9 +8,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xdp/libxdp.h>
 
 #include "tests/bpf/kernel.h"
@@ -102,6 +107,15 @@ static int spoil(struct bpf_program *program, struct bpf_prog_load_opts *options
     return err;
 }
 
+/* The same without a word of the verifier's. */
+static int decline(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+{
+    (void)program;
+    (void)options;
+    (void)cookie;
+    return -EOPNOTSUPP;
+}
+
 #define REFUSAL                                                                                    \
     "the kernel's verifier refuses the XDP program: invalid bpf_context access off=4000 size=4 "   \
     "(SLUICE_BPF_LOG=1 shows all)"
@@ -142,6 +156,68 @@ static void all_that_the_verifier_says_is_there_on_request(void **state)
                       "invalid bpf_context access off=4000 size=4\n"
                       "processed 1 insns");
     free(said);
+}
+
+static void case_X04_a_kernel_without_btf_is_named_only_if_it_refuses(void **state)
+{
+    (void)state;
+    if (mount("none", "/sys/kernel/btf", "tmpfs", 0, NULL) != 0) {
+        print_message("SKIPPED: /sys/kernel/btf cannot be hidden: %s\n", strerror(errno));
+        skip();
+    }
+    assert_said(start_house, "");
+    assert_int_equal(started, 0);
+    house_stop(&house);
+    prepare = decline;
+    assert_said(start_house, "");
+    assert_int_equal(started, -EOPNOTSUPP);
+    assert_says(house.why, "but the kernel refuses the XDP program: Operation not supported, "
+                           "perhaps because it has no BTF (CONFIG_DEBUG_INFO_BTF)");
+    assert_int_equal(umount("/sys/kernel/btf"), 0);
+    assert_said(start_house, "");
+    assert_null(strstr(house.why, "BTF"));
+}
+
+/* -- maps that somebody else keeps there -- */
+
+static int keep_pins(void)
+{
+    char parent[128];
+    int fd;
+
+    snprintf(parent, sizeof(parent), "%s", wires_pins());
+    *strrchr(parent, '/') = '\0';
+    assert_int_equal(mkdir(parent, 0700), 0);
+    assert_int_equal(mkdir(wires_pins(), 0700), 0);
+    fd = open(wires_pins(), O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    return fd;
+}
+
+static void case_X04_pins_of_a_live_daemon_stay(void **state)
+{
+    int fd = keep_pins();
+    char expected[256];
+
+    (void)state;
+    snprintf(expected, sizeof(expected),
+             "gate front, interface out0: xdp is \"required\", but control.pins is %s, where "
+             "another live daemon keeps its maps: each needs its own",
+             wires_pins());
+    assert_said(start_house, "");
+    assert_int_equal(started, -EBUSY);
+    assert_string_equal(house.why, expected);
+    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    assert_int_equal(house_start(&house), 0);
+    assert_off(strstr(expected, "control.pins"));
+    house_stop(&house);
+    assert_int_equal(access(wires_pins(), F_OK), 0);
+
+    close(fd); /* its end */
+    house.settings.dataplane.gates[0].xdp.use = XDP_REQUIRED;
+    assert_int_equal(house_start(&house), 0);
+    house_stop(&house);
+    assert_int_equal(access(wires_pins(), F_OK), -1);
 }
 
 /* -- what the libraries say of the driver's own program -- */
@@ -196,6 +272,8 @@ int main(void)
         WIRES_TEST(the_verifiers_last_word_is_told),
         WIRES_TEST(an_optional_program_that_is_refused_is_a_line_each),
         WIRES_TEST(all_that_the_verifier_says_is_there_on_request),
+        WIRES_TEST(case_X04_a_kernel_without_btf_is_named_only_if_it_refuses),
+        WIRES_TEST(case_X04_pins_of_a_live_daemon_stay),
         WIRES_TEST(what_libraries_say_is_kept_for_a_start_that_fails),
         WIRES_TEST(only_whole_lines_are_kept),
     };
