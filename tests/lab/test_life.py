@@ -127,6 +127,25 @@ def test_a_start_after_sigkill_takes_over(make_lab, port):
     assert lab.tenant("acme")["admitted"] == 1
 
 
+def test_the_lab_restarts_its_daemon_on_the_same_file(make_lab):
+    lab = make_lab()
+    others = {what: process.pid for what, process in lab.processes.items()}
+    lab.ctl("set", "tenant", "acme", "window=5")
+    before = lab.daemon
+    lab.script("restart")
+    assert before.wait(5) == 0
+    lab.adopt()
+    assert lab.daemon.pid != before.pid
+    assert {what: process.pid for what, process in lab.processes.items()} == others
+    assert lab.tenant("acme")["window"]["limit"] == "unlimited"
+    lab.daemon.signal(signal.SIGKILL)
+    assert lab.daemon.wait(5) == -signal.SIGKILL
+    lab.script("restart")
+    lab.adopt()
+    with wire.connect(lab, "10.1.0.1", 80) as client:
+        assert get(client) == 200
+
+
 def variant(lab, name, old, new):
     """The lab's configuration with one thing changed, in a file of its own."""
     text = (lab.state / "sluice.conf").read_text()

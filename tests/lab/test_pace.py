@@ -45,7 +45,8 @@ def test_a_pace_holds_for_what_starts_then(bridge_lab):
 def test_what_cannot_be_done_is_told(bridge_lab):
     lab = bridge_lab()
     for words in (["pace"], ["pace", "17"], ["pace", "0/s"], ["pace", "1000001/s"],
-                  ["signal", "backend", "KILL"], ["signal", "gate", "STOP"]):
+                  ["signal", "backend", "KILL"], ["signal", "gate", "STOP"],
+                  ["restart"]):
         done = lab.script(*words, check=False)
         assert done.returncode == 1
         assert done.stderr.startswith(f"lab: {words[0]}")
