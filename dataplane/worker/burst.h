@@ -71,6 +71,7 @@ struct burst {
     uint64_t now_ns;
     struct flow_moment moment; /* now, for flows */
     uint16_t n;
+    uint32_t stale;    /* bits of packets whose worker was paused while they waited for it */
     uint64_t inserted; /* bits of the hashes of flows added: what was not found may be there now */
     /* stopwatch.h */
     bool sampling, timed; /* some bursts are timed; this one is */
@@ -128,6 +129,7 @@ struct worker {
     const struct client_seed *client_seed;
     const struct owners *owners;
     uint32_t n_lanes, n_all_lanes, n_ports, n_workers;
+    bool was_paused;     /* what its queues hold is stale */
     uint32_t idle_loops; /* since the last packet */
     uint32_t index;      /* among the workers, and as reader of the publication */
     uint32_t cpu;
@@ -164,6 +166,11 @@ static inline enum direction burst_direction(const struct burst *b, unsigned i)
 static inline bool burst_is_flow(const struct burst *b, unsigned i)
 {
     return b->packets[i].kind == PACKET_TCP || b->packets[i].kind == PACKET_UDP;
+}
+
+static inline bool burst_is_stale(const struct burst *b, unsigned i)
+{
+    return b->stale >> i & 1;
 }
 
 static inline uint64_t burst_hash_bit(uint64_t hash)

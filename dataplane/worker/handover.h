@@ -18,7 +18,7 @@
 struct hand_mark {
     uint16_t place; /* to judge: the lane it came from; to send: the port it goes to */
     uint8_t cause;  /* to send: enum pass, or CAUSE_ANSWER */
-    uint8_t unused;
+    uint8_t stale;  /* to judge: it waited while the worker that received it was paused */
 };
 
 _Static_assert(sizeof(struct hand_mark) == 4, "an mbuf has few bytes to spare");

@@ -19,6 +19,7 @@
 static void receive(struct burst *b, struct lane *lane)
 {
     b->n = rte_eth_rx_burst(lane->port_id, lane->queue, b->mbufs, BURST_MAX);
+    b->stale = b->worker->was_paused ? UINT32_MAX : 0;
     __atomic_store_n(&lane->last_burst, b->n, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < b->n; i++)
         b->lanes[i] = lane;
@@ -30,8 +31,13 @@ static void receive_handed(struct burst *b)
     struct worker *w = b->worker;
 
     b->n = (uint16_t)rte_ring_sc_dequeue_burst(w->inbox.judge, (void **)b->mbufs, BURST_MAX, NULL);
-    for (unsigned i = 0; i < b->n; i++)
-        b->lanes[i] = &w->all_lanes[hand_mark_of(b->mbufs[i], w->mark_offset)->place];
+    b->stale = 0;
+    for (unsigned i = 0; i < b->n; i++) {
+        const struct hand_mark *mark = hand_mark_of(b->mbufs[i], w->mark_offset);
+
+        b->lanes[i] = &w->all_lanes[mark->place];
+        b->stale |= (uint32_t)mark->stale << i;
+    }
     worker_count(&w->counters.handed_in, b->n);
 }
 
@@ -104,14 +110,19 @@ static void judge_flow(struct burst *b, unsigned i)
 {
     struct flow_query *query = &b->queries[i];
     struct flow *flow = query->flow;
+    bool asks;
 
     /* A flow may have begun earlier in this very burst. */
     if (!flow && b->inserted & burst_hash_bit(query->hash))
         flow = query->flow = flow_find(b->worker->flows, &query->key, query->hash);
-    if (flow ? flow_is_attempt(flow, &b->packets[i], burst_direction(b, i)) : step_opens_flow(b, i))
-        step_ask(b, i);
-    else if (flow)
+    asks =
+        flow ? flow_is_attempt(flow, &b->packets[i], burst_direction(b, i)) : step_opens_flow(b, i);
+    if (flow && !asks)
         step_pass_known(b, i);
+    else if (unlikely(burst_is_stale(b, i)))
+        step_decide(b, i, ACTION_DROP, REASON_STALE);
+    else if (asks)
+        step_ask(b, i);
     else
         step_pass_stranger(b, i);
 }
@@ -223,6 +234,7 @@ unsigned journey_run_handed(struct burst *b)
 void journey_run_one(struct burst *b, struct lane *lane, struct rte_mbuf *mbuf)
 {
     stopwatch_start(b);
+    b->stale = 0;
     b->mbufs[0] = mbuf;
     b->lanes[0] = lane;
     b->n = 1;

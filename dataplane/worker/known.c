@@ -30,7 +30,10 @@ void step_pass_known(struct burst *b, unsigned i)
         return;
     effect = flow_request(flow, packet, direction);
     if (effect != FLOW_EFFECT_NONE) {
-        step_ask_turn(b, i, effect);
+        if (unlikely(burst_is_stale(b, i)))
+            step_decide(b, i, ACTION_DROP, REASON_STALE);
+        else
+            step_ask_turn(b, i, effect);
         return;
     }
     if (direction == DIRECTION_IN) {

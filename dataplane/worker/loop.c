@@ -19,6 +19,13 @@
 #define NAP_NS                 50000
 #define REST_NS                250000
 
+/* No loop takes so long: a worker that last looked at the clock before that was stopped. Whoever
+ * has waited so long has sent again: first repetition of a SYN, RFC 6298, 2.1. */
+#define PAUSE_NS 1000000000ull
+
+/* Bursts that may be waiting in a queue then: more than rings have room for. */
+#define PAUSE_BURSTS_MAX 1024
+
 /* Rounds a stopping worker may still take to empty its queues. */
 #define DRAIN_ROUNDS_MAX   4096
 #define DRAIN_QUIET_ROUNDS 64
@@ -49,6 +56,21 @@ static void stop_beating(struct worker *w)
 {
     __atomic_store_n(&w->heartbeat->now_ns, 0, __ATOMIC_RELAXED);
     w->heartbeat = NULL;
+}
+
+/*
+ * Somebody stood in for it meanwhile. What came before they knew still waits. Flows go on by it,
+ * and end; but what asks for something has asked again, and was answered, perhaps let in: judged as
+ * if it were new it would hold slots for clients that are served, or gone. What a loop that was
+ * interrupted still takes is not known to be old.
+ */
+static void empty_stale_queues(struct worker *w)
+{
+    w->was_paused = true;
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        for (unsigned n = 0; n < PAUSE_BURSTS_MAX && journey_run(&w->burst, w->lanes[i]); n++)
+            ;
+    w->was_paused = false;
 }
 
 static void take_facts(struct worker *w, const struct policy *policy)
@@ -98,11 +120,13 @@ static unsigned poll_handed(struct worker *w)
 
 static void look_at_clock(struct worker *w, uint64_t cycles)
 {
-    uint64_t now_ns = clock_ns(w->clock, cycles);
+    uint64_t now_ns = clock_ns(w->clock, cycles), last_ns = w->burst.now_ns;
 
-    set_time(w, now_ns > w->burst.now_ns ? now_ns : w->burst.now_ns); /* clock.h: some ns */
-    publish_time(w);
+    set_time(w, now_ns > last_ns ? now_ns : last_ns); /* clock.h: some ns */
     take_policy(w);
+    if (unlikely(w->heartbeat && last_ns && w->burst.now_ns - last_ns > PAUSE_NS))
+        empty_stale_queues(w); /* until it beats again, nothing is added */
+    publish_time(w);
 }
 
 static unsigned poll_lanes(struct worker *w, uint64_t cycles)

@@ -41,7 +41,8 @@ void handbox_put(struct worker *w, uint32_t owner, struct rte_mbuf *mbuf, const 
 {
     struct handbox *box = &w->handboxes[owner];
 
-    *hand_mark_of(mbuf, w->mark_offset) = (struct hand_mark){.place = lane->index};
+    *hand_mark_of(mbuf, w->mark_offset) =
+        (struct hand_mark){.place = lane->index, .stale = w->was_paused};
     box->mbufs[box->n++] = mbuf;
     if (box->n == BURST_MAX)
         handbox_flush(w, owner);

@@ -110,6 +110,12 @@ def test_sigstop_under_overload_and_sigcont(make_lab, after):
     time.sleep(1)
     scene.end()
     scene.check_stand_in(stopped_s, held_s)
+    # What its sockets had taken before the kernel knew: dropped, not judged again.
+    stale = sum(w["dropped"]["stale"] for w in lab.ask("workers")["workers"])
+    line.note(f"{stale} packets were stale")
+    assert stale > 0
+    assert until(2, lambda: lab.slots() == (0, 0, 0)), lab.slots()
+    line.note("no slot is held")
     gap_ms = scene.gaps(f"SIGSTOP, standby_after {after}", stopped_s - 0.2, again_s)
     assert gap_ms <= GAP_MAX_MS
     assert scene.gaps("return", again_s, again_s + 1) <= GAP_MAX_MS

@@ -19,12 +19,17 @@
 #include "tests/workers/stall.h"
 #include "tests/workers/traffic.h"
 
-#define LATE_WORKER 1u /* polls queue 1 of either device */
-#define LATE_FLOWS  10u
+#define LATE_WORKER  1u /* polls queue 1 of either device */
+#define LATE_FLOWS   10u
+#define OLD_FLOWS    100u
+#define OTHER_WORKER 2u
+#define OTHER_FLOWS  10u
 
 static struct heartbeat heartbeats[WORKERS];
 static uint64_t stopping_ns;   /* atomic; 0: not yet */
 static uint64_t late[WORKERS]; /* of each worker: signs of life after that */
+/* Atomic: LATE_WORKER's last sign of life before it was stopped, else 0; packets after the next. */
+static uint64_t beat_before_ns, taken_alive;
 static eth_rx_burst_t receive;
 
 static uint64_t beat_of(uint32_t worker)
@@ -38,12 +43,17 @@ static uint16_t receive_late(void *queue, struct rte_mbuf **mbufs, uint16_t n)
 {
     uint64_t since_ns = __atomic_load_n(&stopping_ns, __ATOMIC_ACQUIRE);
     uint32_t worker = rte_lcore_id() - EAL_WORKER_LCORE(0);
+    uint16_t got;
 
     if (since_ns && beat_of(worker) > since_ns)
         late[worker]++;
     if (since_ns && worker == LATE_WORKER && beat_of(worker))
         return 0;
-    return receive(queue, mbufs, n);
+    got = receive(queue, mbufs, n);
+    since_ns = __atomic_load_n(&beat_before_ns, __ATOMIC_ACQUIRE);
+    if (since_ns && worker == LATE_WORKER && beat_of(worker) != since_ns)
+        __atomic_fetch_add(&taken_alive, got, __ATOMIC_RELAXED);
+    return got;
 }
 
 static bool all_beat(void)
@@ -92,12 +102,55 @@ static void a_worker_that_stands_still_gives_none(void **state)
         traffic_discard();
 }
 
+static void ask(uint32_t owner, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        assert_true(traffic_send(traffic_flow_of(owner), DIRECTION_IN, TCP_SYN, LATE_WORKER));
+}
+
+static uint64_t stale_of(uint32_t worker)
+{
+    return gate_counters_of(worker).dropped[REASON_STALE];
+}
+
+/* It stops in the middle of a loop, which still takes a burst. Then attempts are dropped, its own
+ * and those it hands to others; what belongs to a flow passes. */
+static void attempts_that_waited_for_a_second_are_dropped_before_the_next(void **state)
+{
+    uint32_t flow = traffic_flow_of(LATE_WORKER);
+    uint64_t last_ns;
+    unsigned seen = 0;
+
+    (void)state;
+    assert_true(traffic_send(flow, DIRECTION_IN, TCP_SYN, LATE_WORKER));
+    stall_wait_for(stall_all_is_still);
+    stall_begin(NULL);
+    stall_wait_for(stall_is_on);
+    last_ns = beat_of(LATE_WORKER);
+    __atomic_store_n(&beat_before_ns, last_ns, __ATOMIC_RELEASE);
+    ask(LATE_WORKER, OLD_FLOWS);
+    ask(OTHER_WORKER, OTHER_FLOWS);
+    assert_true(traffic_send(flow, DIRECTION_IN, TCP_FIN | TCP_ACK, LATE_WORKER));
+    others_from_ns = last_ns + CORE_S + 100 * CORE_MS;
+    stall_wait_for(others_go_on);
+    stall_end();
+    while (beat_of(LATE_WORKER) == last_ns || !stall_all_is_still())
+        seen += traffic_discard();
+    __atomic_store_n(&beat_before_ns, 0, __ATOMIC_RELEASE);
+    assert_true(seen == 1 || seen == 1 + BURST_MAX);
+    assert_int_equal(stale_of(LATE_WORKER), OLD_FLOWS + 1 - seen);
+    assert_int_equal(stale_of(OTHER_WORKER), OTHER_FLOWS);
+    assert_int_equal(__atomic_load_n(&taken_alive, __ATOMIC_RELAXED), 0);
+}
+
 static void they_end_when_nothing_more_is_taken(void **state)
 {
+    uint64_t taken_before;
     char why[128];
 
     (void)state;
     stall_wait_for(stall_all_is_still);
+    taken_before = gate_counters_of(LATE_WORKER).received;
     __atomic_store_n(&stopping_ns, dataplane_now_ns(gate.dp), __ATOMIC_RELEASE);
     for (unsigned i = 0; i < LATE_FLOWS; i++)
         assert_true(traffic_send(traffic_flow_of(LATE_WORKER), DIRECTION_IN, TCP_SYN, LATE_WORKER));
@@ -107,7 +160,7 @@ static void they_end_when_nothing_more_is_taken(void **state)
         assert_int_equal(beat_of(w), 0);
         assert_true(late[w] > 0);
     }
-    assert_int_equal(gate_counters_of(LATE_WORKER).received, LATE_FLOWS);
+    assert_int_equal(gate_counters_of(LATE_WORKER).received, taken_before + LATE_FLOWS);
     assert_int_equal(traffic_discard(), LATE_FLOWS);
     assert_int_equal(traffic_under_way(), 0);
     traffic_close();
@@ -134,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(none_before_the_workers_run),
         cmocka_unit_test(a_worker_that_stands_still_gives_none),
+        cmocka_unit_test(attempts_that_waited_for_a_second_are_dropped_before_the_next),
         cmocka_unit_test(they_end_when_nothing_more_is_taken),
     };
 
