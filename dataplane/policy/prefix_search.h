@@ -57,6 +57,15 @@ static inline bool prefix_is_shared(const struct prefix_shape *shape, uint64_t h
     return bits == 0 || high >> (64 - bits) == 0;
 }
 
+/* Whether it begins at the address or before. As one number: two comparisons would be a branch that
+ * nobody can predict. */
+static inline bool prefix_begins_by(const struct prefix_range *range, uint64_t high, uint64_t low)
+{
+    typedef __uint128_t point;
+
+    return ((point)range->first_high << 64 | range->first_low) <= ((point)high << 64 | low);
+}
+
 /* Value of the longest prefix over `address`; the table's `missing` where there is none. The two
  * functions are inlined: BPF has no calls by pointer. */
 static inline __attribute__((always_inline)) uint32_t
@@ -81,8 +90,7 @@ prefix_search(const struct prefix_shape *shape, const struct address *address, c
     n = at[1] - at[0] + 1;
     for (int step = 0; step < PREFIX_STEPS_MAX && n > 1; step++) {
         range = range_at(arrays, base + n / 2);
-        if (range &&
-            (range->first_high < high || (range->first_high == high && range->first_low <= low)))
+        if (range && prefix_begins_by(range, high, low))
             base += n / 2;
         n -= n / 2;
     }
