@@ -263,7 +263,7 @@ def test_workers_as_tables(daemon_socket):
     assert rows(shown[""])[1] == ["1", "11", "0", "0.1234", "250000", "1834.3", "1010", "65536",
                                   "1009", "1007", "6"]
     assert rows(shown["packets: received + handed in + made = all the others"])[1] == [
-        "1", "1001", "1002", "1011", "13266", str(sum(1201 + i for i in range(26))), "1003",
+        "1", "1001", "1002", "1011", "13266", str(sum(1201 + i for i in range(27))), "1003",
         "1004", "1005", "1006", "1008"]
     for title, member in (("forwarded, by cause", "passes"), ("dropped, by reason", "dropped")):
         assert rows(shown[title]) == [["lcore", "1", "2"]] + [
