@@ -28,7 +28,7 @@ static bool is_on_bpffs(const char *folder, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s", folder);
     while (statfs(path, &fs) != 0) {
         end = strrchr(path, '/');
-        if (errno != ENOENT || !end || !end[1])
+        if (errno != ENOENT || !end || (end == path && !end[1]))
             return false;
         end[end == path] = '\0';
     }

@@ -27,6 +27,10 @@
 /* Traffic that passes unbilled, each kind within a bucket of its own. */
 enum control_kind { CONTROL_LINK, CONTROL_IP, CONTROL_ERRORS, CONTROL_KINDS };
 
+/* No loop takes so long: a worker that last looked at the clock before that was stopped. Whoever
+ * has waited so long has sent again: first repetition of a SYN, RFC 6298, 2.1. */
+#define LANE_PAUSE_NS 1000000000ull
+
 /* One receive queue, polled by one worker, and where its packets go. */
 struct lane {
     uint16_t port_id, queue;
@@ -36,6 +40,8 @@ struct lane {
     uint16_t peer_port;  /* index of the port it forwards to */
     uint8_t direction;   /* enum direction */
     uint32_t last_burst; /* packets the last poll brought; published */
+    /* What has waited while its worker was paused for longer: somebody stood in; else UINT64_MAX */
+    uint64_t stale_after_ns;
     /* Control traffic has buckets of its own, one for each kind: forged errors from afar must not
      * starve ARP. All lanes of a gate's direction share them, token by token. */
     struct pool *control_pools;

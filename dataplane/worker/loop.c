@@ -19,12 +19,9 @@
 #define NAP_NS                 50000
 #define REST_NS                250000
 
-/* No loop takes so long: a worker that last looked at the clock before that was stopped. Whoever
- * has waited so long has sent again: first repetition of a SYN, RFC 6298, 2.1. */
-#define PAUSE_NS 1000000000ull
-
-/* Bursts that may be waiting in a queue then: more than rings have room for. */
-#define PAUSE_BURSTS_MAX 1024
+/* Bursts that may be waiting in the queue of a worker that was paused: more than the ring of a
+ * socket has room for. */
+#define PAUSE_BURSTS_MAX 256
 
 /* Rounds a stopping worker may still take to empty its queues. */
 #define DRAIN_ROUNDS_MAX   4096
@@ -58,18 +55,28 @@ static void stop_beating(struct worker *w)
     w->heartbeat = NULL;
 }
 
+static unsigned poll_handed(struct worker *w)
+{
+    return w->n_workers > 1 ? journey_run_handed(&w->burst) + outlet_send_handed(w) : 0;
+}
+
 /*
- * Somebody stood in for it meanwhile. What came before they knew still waits. Flows go on by it,
- * and end; but what asks for something has asked again, and was answered, perhaps let in: judged as
+ * What came before anybody stood in for it still waits. Flows that it is a part of go on and end by
+ * it; but whatever asks for something has asked again, and was answered, perhaps let in: judged as
  * if it were new it would hold slots for clients that are served, or gone. What a loop that was
  * interrupted still takes is not known to be old.
  */
-static void empty_stale_queues(struct worker *w)
+static void empty_stale_queues(struct worker *w, uint64_t paused_ns)
 {
     w->was_paused = true;
-    for (uint32_t i = 0; i < w->n_lanes; i++)
-        for (unsigned n = 0; n < PAUSE_BURSTS_MAX && journey_run(&w->burst, w->lanes[i]); n++)
-            ;
+    for (uint32_t i = 0; i < w->n_lanes; i++) {
+        struct lane *lane = w->lanes[i];
+
+        if (paused_ns <= lane->stale_after_ns)
+            continue;
+        for (unsigned n = 0; n < PAUSE_BURSTS_MAX && journey_run(&w->burst, lane); n++)
+            poll_handed(w); /* others do the same, and hand over */
+    }
     w->was_paused = false;
 }
 
@@ -113,19 +120,15 @@ static void tidy(struct worker *w)
     admission_tidy(w->admission, w->burst.now_ns);
 }
 
-static unsigned poll_handed(struct worker *w)
-{
-    return w->n_workers > 1 ? journey_run_handed(&w->burst) + outlet_send_handed(w) : 0;
-}
-
 static void look_at_clock(struct worker *w, uint64_t cycles)
 {
     uint64_t now_ns = clock_ns(w->clock, cycles), last_ns = w->burst.now_ns;
 
     set_time(w, now_ns > last_ns ? now_ns : last_ns); /* clock.h: some ns */
     take_policy(w);
-    if (unlikely(w->heartbeat && last_ns && w->burst.now_ns - last_ns > PAUSE_NS))
-        empty_stale_queues(w); /* until it beats again, nothing is added */
+    /* Until it beats again, nothing is added to the queues of those that somebody stands in for. */
+    if (unlikely(w->heartbeat && last_ns && w->burst.now_ns - last_ns > LANE_PAUSE_NS))
+        empty_stale_queues(w, w->burst.now_ns - last_ns);
     publish_time(w);
 }
 

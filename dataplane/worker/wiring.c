@@ -28,9 +28,17 @@ struct gate_ports {
     uint16_t n[DIRECTION_MAX]; /* ports from which packets travel in that direction */
 };
 
+static uint64_t stale_after_ns(const struct gate_xdp *xdp)
+{
+    if (xdp->use == XDP_OFF)
+        return UINT64_MAX;
+    return xdp->standby_after_ns > LANE_PAUSE_NS ? xdp->standby_after_ns : LANE_PAUSE_NS;
+}
+
 static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum direction direction)
 {
-    struct bucket_rate rate = quota_rate_of_events(&dp->settings->gates[gate->gate].control);
+    const struct gate_settings *settings = &dp->settings->gates[gate->gate];
+    struct bucket_rate rate = quota_rate_of_events(&settings->control);
     struct pool *pools = dp->control_pools[gate->gate][direction];
     uint16_t n_outside = gate->n[DIRECTION_IN], n_inside = gate->n[DIRECTION_OUT];
     uint16_t outside = gate->first, inside = (uint16_t)(outside + n_outside);
@@ -49,7 +57,8 @@ static void add_lanes(struct dataplane *dp, const struct gate_ports *gate, enum 
                                   .index = (uint16_t)dp->n_lanes++,
                                   .own_port = own,
                                   .peer_port = peer,
-                                  .direction = (uint8_t)direction};
+                                  .direction = (uint8_t)direction,
+                                  .stale_after_ns = stale_after_ns(&settings->xdp)};
             init_control(lane, pools, &rate);
         }
     }

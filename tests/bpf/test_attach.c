@@ -367,9 +367,9 @@ static void case_X04_with_pins_elsewhere_than_on_the_bpf_file_system(void **stat
     assert_says(house.why, "/tmp/nowhere/sluice/v1, and /tmp is on no BPF file system: name a "
                            "folder below /sys/fs/bpf, which is one");
     assert_int_equal(access("/tmp/nowhere", F_OK), -1);
-    house.settings.control.pins = "/nowhere/v1";
+    house.settings.control.pins = "/nowhere/v1/";
     assert_int_equal(house_start(&house), -ENOTSUP);
-    assert_says(house.why, "/nowhere/v1, and / is on no");
+    assert_says(house.why, "/nowhere/v1/, and / is on no");
     assert_int_equal(umount("/sys/fs/bpf"), 0);
 }
 

@@ -187,6 +187,9 @@ void gate_open_as(const struct gate_plan *plan)
         .care = plan->care,
         .heartbeats = plan->heartbeats,
     };
+    if (plan->heartbeats)
+        gate.settings.gates[0].xdp =
+            (struct gate_xdp){.use = XDP_REQUIRED, .standby_after_ns = plan->standby_after_ns};
     choose_cpus(&gate.settings.eal);
     if (create_listening(plan, why, sizeof(why)) != 0)
         fail_msg("%s", why);

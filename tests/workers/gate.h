@@ -43,6 +43,7 @@ struct gate_plan {
     uint32_t n_tenants, n_services, waiting_max;
     const struct device_care *care;
     struct heartbeat *heartbeats;
+    uint64_t standby_after_ns; /* of whoever looks at them */
 };
 
 /* Fail the running test when something is missing. The first: gate_policy(0), nobody waits. */

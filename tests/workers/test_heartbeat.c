@@ -169,8 +169,11 @@ static void they_end_when_nothing_more_is_taken(void **state)
 
 static int open_all(void **state)
 {
-    const struct gate_plan plan = {
-        .policy = gate_policy(0), .n_tenants = TENANTS, .n_services = 1, .heartbeats = heartbeats};
+    const struct gate_plan plan = {.policy = gate_policy(0),
+                                   .n_tenants = TENANTS,
+                                   .n_services = 1,
+                                   .heartbeats = heartbeats,
+                                   .standby_after_ns = 200 * CORE_MS};
 
     (void)state;
     gate_open_as(&plan);
