@@ -13,7 +13,7 @@
 #include "control/plane/xdp_parts.h"
 
 static struct {
-    char lines[4096]; /* the first of them */
+    char lines[4096]; /* those that there was room for */
     size_t bytes;
 } kept;
 

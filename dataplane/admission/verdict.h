@@ -52,7 +52,7 @@ enum reason_kind {
     X(CONTROL, "control", DROP, 0)     /* control traffic beyond its own bucket */                 \
     X(DUPLICATE, "duplicate", DROP, 0) /* of a packet that waits for a slot */                     \
     X(CANCELLED, "cancelled", DROP, 0) /* it waited, and its client has left */                    \
-    X(STALE, "stale", DROP, 0)         /* no known flow, waited while its worker was paused */     \
+    X(STALE, "stale", DROP, 0)         /* waited while its worker was paused: asked again */       \
     X(HANDOFF, "handoff", DROP, 0)     /* ring to the owning worker full */                        \
     X(TX, "tx", DROP, 0)               /* the outgoing port did not take it */
 

@@ -22,24 +22,6 @@
 #include "tests/bpf/kernel.h"
 #include "tests/bpf/wires.h"
 
-static struct house house;
-
-static int start(void **state)
-{
-    (void)state;
-    assert_true(wires_add("veth"));
-    house_init(&house);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    house_free(&house);
-    wires_remove();
-    return 0;
-}
-
 /* -- helpers -- */
 
 static void assert_ours(unsigned wire, uint8_t mode)
@@ -85,14 +67,8 @@ static struct xdp_view view_of(unsigned wire, uint64_t now_ns)
 {
     struct xdp_view view;
 
-    xdp_view(house.xdp, wire, now_ns, &view);
+    xdp_view(tested.xdp, wire, now_ns, &view);
     return view;
-}
-
-static void end(void)
-{
-    house_close(&house);
-    house_stop(&house);
 }
 
 /* -- life -- */
@@ -103,18 +79,18 @@ static void case_L03_programs_come_and_go_with_the_devices(void **state)
     int sockets;
 
     (void)state;
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     assert_nobody();
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_open(&tested), 0);
     for (unsigned w = 0; w < WIRES; w++) {
         assert_ours(w, XDP_ATTACHED_DRV);
         sockets = xdp_map_of(wires_attached(w).id, "xsks_map");
         assert_int_equal(map_id(sockets),
-                         map_id(bpf_object__find_map_fd_by_name(house.driver[w], "xsks_map")));
+                         map_id(bpf_object__find_map_fd_by_name(tested.driver[w], "xsks_map")));
         close(sockets);
     }
     assert_true(is_pinned("control") && is_pinned("service_counters"));
-    end();
+    house_end(&tested);
     assert_nobody();
     assert_false(is_pinned("control"));
     assert_int_equal(access(wires_pins(), F_OK), -1);
@@ -128,15 +104,15 @@ static void programs_learn_policy_workers_and_advice(void **state)
     int devices;
 
     (void)state;
-    house.settings.dataplane.gates[0].xdp.redirect = true;
-    assert_int_equal(house_start(&house), 0);
-    arrays = &house.xdp->maps.arrays;
-    assert_ptr_equal(house.settings.dataplane.heartbeats, arrays->heartbeats);
+    tested.settings.dataplane.gates[0].xdp.redirect = true;
+    assert_int_equal(house_start(&tested), 0);
+    arrays = &tested.xdp->maps.arrays;
+    assert_ptr_equal(tested.settings.dataplane.heartbeats, arrays->heartbeats);
     assert_int_equal(arrays->control->ready, 1);
     assert_int_equal(arrays->control->bank, 0);
-    assert_int_equal(house_open(&house), 0);
-    house_serve(&house);
-    xdp_tend(house.xdp);
+    assert_int_equal(house_open(&tested), 0);
+    house_serve(&tested);
+    xdp_tend(tested.xdp);
 
     assert_int_equal(arrays->control->seed.words[1], 12);
     assert_int_equal(arrays->ports[0].direction, DIRECTION_IN);
@@ -154,11 +130,11 @@ static void programs_learn_policy_workers_and_advice(void **state)
     assert_int_equal(peer, if_nametoindex("out0"));
     close(devices);
 
-    xdp_publish(house.xdp, house.policy);
+    xdp_publish(tested.xdp, tested.policy);
     assert_int_equal(arrays->control->bank, 1);
-    xdp_publish(house.xdp, house.policy);
+    xdp_publish(tested.xdp, tested.policy);
     assert_int_equal(arrays->control->bank, 0);
-    end();
+    house_end(&tested);
 }
 
 /* Three at once, and hardly any more; without a worker's sign of life the program decides alone. */
@@ -169,18 +145,18 @@ static void what_programs_count_goes_to_the_data_plane(void **state)
     struct xdp_view view;
 
     (void)state;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
-    house_serve(&house);
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
+    house_serve(&tested);
     wires_ask(0, 5);
-    xdp_tend(house.xdp);
-    tenant = dataplane_front_tenant(house.xdp->dataplane, site_tenant_id(SITE_DEFAULT));
+    xdp_tend(tested.xdp);
+    tenant = dataplane_front_tenant(tested.xdp->dataplane, site_tenant_id(SITE_DEFAULT));
     assert_int_equal(tenant->attempts, 5);
     assert_int_equal(tenant->admitted, 3);
     assert_int_equal(tenant->refused[REASON_RATE], 2);
     assert_int_equal(tenant->packets[DIRECTION_IN], 3);
     assert_int_equal(tenant->bytes[DIRECTION_IN], 3 * 40);
-    service = dataplane_front_service(house.xdp->dataplane, site_service_id(SITE_WEB));
+    service = dataplane_front_service(tested.xdp->dataplane, site_service_id(SITE_WEB));
     assert_int_equal(service->attempts, 5);
     assert_int_equal(service->refused[REASON_RATE], 2);
     assert_int_equal(service->unanswered, 2);
@@ -190,7 +166,7 @@ static void what_programs_count_goes_to_the_data_plane(void **state)
     assert_int_equal(view.counts.passed, 3);
     assert_int_equal(view.counts.dropped[REASON_RATE], 2);
     assert_int_equal(view_of(1, 1).counts.received, 0);
-    end();
+    house_end(&tested);
 }
 
 static void the_view_tells_guard_from_standby(void **state)
@@ -199,10 +175,10 @@ static void the_view_tells_guard_from_standby(void **state)
     struct xdp_view view;
 
     (void)state;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
-    house_serve(&house);
-    beats = house.settings.dataplane.heartbeats;
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
+    house_serve(&tested);
+    beats = tested.settings.dataplane.heartbeats;
     assert_int_equal(view_of(0, CORE_S).state, XDP_STATE_STANDBY);
     assert_false(view_of(0, CORE_S).alive);
     beats[5].now_ns = CORE_S;
@@ -218,7 +194,7 @@ static void the_view_tells_guard_from_standby(void **state)
     view = view_of(0, CORE_S);
     assert_int_equal(view.state, XDP_STATE_OFF);
     assert_says(view.why, "taken program");
-    end();
+    house_end(&tested);
 }
 
 /* -- modes -- */
@@ -226,12 +202,12 @@ static void the_view_tells_guard_from_standby(void **state)
 static void generic_mode_is_taken_where_it_is_asked_for(void **state)
 {
     (void)state;
-    house.settings.dataplane.gates[0].xdp.mode = XDP_GENERIC;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
+    tested.settings.dataplane.gates[0].xdp.mode = XDP_GENERIC;
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
     assert_ours(0, XDP_ATTACHED_SKB);
     assert_string_equal(view_of(0, 1).mode, "generic");
-    end();
+    house_end(&tested);
     assert_nobody();
 }
 
@@ -245,19 +221,19 @@ static void native_mode_is_never_less(void **state)
         assert_true(wires_add("veth"));
         skip();
     }
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
     assert_ours(0, XDP_ATTACHED_SKB);
     assert_string_equal(view_of(0, 1).mode, "generic");
-    end();
+    house_end(&tested);
     assert_nobody();
 
-    house.settings.dataplane.gates[0].xdp.mode = XDP_NATIVE;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), -ENOTSUP);
-    assert_says(house.why, "interface out0");
-    assert_says(house.why, "mode is \"native\"");
-    end();
+    tested.settings.dataplane.gates[0].xdp.mode = XDP_NATIVE;
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), -ENOTSUP);
+    assert_says(tested.why, "interface out0");
+    assert_says(tested.why, "mode is \"native\"");
+    house_end(&tested);
     assert_nobody();
 }
 
@@ -268,19 +244,19 @@ static void foreign(uint32_t flags, const char *mode)
     uint32_t id = wires_attach_foreign(1, flags);
     char text[64];
 
-    assert_int_equal(house_start(&house), -EEXIST);
-    assert_null(house.xdp);
+    assert_int_equal(house_start(&tested), -EEXIST);
+    assert_null(tested.xdp);
     snprintf(text, sizeof(text), "in0 has an XDP program that is not ours: id %u", id);
-    assert_says(house.why, text);
-    assert_says(house.why, "name \"foreign\"");
-    assert_says(house.why, mode);
+    assert_says(tested.why, text);
+    assert_says(tested.why, "name \"foreign\"");
+    assert_says(tested.why, mode);
     assert_int_equal(wires_attached(1).id, id);
     assert_int_equal(wires_attached(0).id, 0);
     assert_false(is_pinned("control"));
 
     /* Optional is about what cannot be had, not about what would be taken from others. */
-    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
-    assert_int_equal(house_start(&house), -EEXIST);
+    tested.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    assert_int_equal(house_start(&tested), -EEXIST);
     assert_int_equal(wires_attached(1).id, id);
 }
 
@@ -302,12 +278,12 @@ static void case_X01_a_program_that_took_the_place_of_ours_stays(void **state)
     uint32_t id;
 
     (void)state;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
     bpf_xdp_detach((int)if_nametoindex("in0"), XDP_FLAGS_DRV_MODE, NULL);
     id = wires_attach_foreign(1, XDP_FLAGS_SKB_MODE); /* where the driver does not reach */
     assert_int_equal(view_of(1, 1).state, XDP_STATE_OFF);
-    end();
+    house_end(&tested);
     assert_int_equal(wires_attached(1).id, id);
     assert_int_equal(wires_attached(0).id, 0);
 }
@@ -317,24 +293,24 @@ static void case_X01_a_program_that_took_the_place_of_ours_stays(void **state)
 /* The daemon goes on; the driver is asked for nothing of ours. */
 static void assert_off(const char *why)
 {
-    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
-    assert_int_equal(house_start(&house), 0);
+    tested.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    assert_int_equal(house_start(&tested), 0);
     for (unsigned w = 0; w < WIRES; w++) {
         struct xdp_view view = view_of(w, 1);
 
-        assert_string_equal(house.xdp->care.arguments(house.xdp->care.context, wires_devices[w]),
+        assert_string_equal(tested.xdp->care.arguments(tested.xdp->care.context, wires_devices[w]),
                             "");
         assert_int_equal(view.state, XDP_STATE_OFF);
         assert_int_equal(view.program, 0);
         assert_says(view.why, why);
     }
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_open(&tested), 0);
     assert_nobody();
-    assert_null(house.settings.dataplane.heartbeats);
-    house_serve(&house);
-    xdp_tend(house.xdp);
-    xdp_publish(house.xdp, house.policy);
-    end();
+    assert_null(tested.settings.dataplane.heartbeats);
+    house_serve(&tested);
+    xdp_tend(tested.xdp);
+    xdp_publish(tested.xdp, tested.policy);
+    house_end(&tested);
 }
 
 /* As under `ip netns exec`: whatever is mounted there is out of sight. */
@@ -348,10 +324,10 @@ static void case_X04_without_a_bpf_file_system(void **state)
 {
     (void)state;
     hide_bpffs();
-    house.settings.control.pins = "/sys/fs/bpf/nowhere/v1";
-    assert_int_equal(house_start(&house), -ENOTSUP);
+    tested.settings.control.pins = "/sys/fs/bpf/nowhere/v1";
+    assert_int_equal(house_start(&tested), -ENOTSUP);
     assert_string_equal(
-        house.why,
+        tested.why,
         "gate front, interface out0: xdp is \"required\", but control.pins is "
         "/sys/fs/bpf/nowhere/v1, and /sys/fs/bpf is on no BPF file system: mount one (mount -t bpf "
         "bpf /sys/fs/bpf); `ip netns exec` hides it, nsenter --net=/run/netns/NAME does not");
@@ -361,15 +337,15 @@ static void case_X04_without_a_bpf_file_system(void **state)
 static void case_X04_with_pins_elsewhere_than_on_the_bpf_file_system(void **state)
 {
     (void)state;
-    house.settings.control.pins = "/tmp/nowhere/sluice/v1";
+    tested.settings.control.pins = "/tmp/nowhere/sluice/v1";
     assert_int_equal(mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL), 0);
-    assert_int_equal(house_start(&house), -ENOTSUP);
-    assert_says(house.why, "/tmp/nowhere/sluice/v1, and /tmp is on no BPF file system: name a "
-                           "folder below /sys/fs/bpf, which is one");
+    assert_int_equal(house_start(&tested), -ENOTSUP);
+    assert_says(tested.why, "/tmp/nowhere/sluice/v1, and /tmp is on no BPF file system: name a "
+                            "folder below /sys/fs/bpf, which is one");
     assert_int_equal(access("/tmp/nowhere", F_OK), -1);
-    house.settings.control.pins = "/nowhere/v1/";
-    assert_int_equal(house_start(&house), -ENOTSUP);
-    assert_says(house.why, "/nowhere/v1/, and / is on no");
+    tested.settings.control.pins = "/nowhere/v1/";
+    assert_int_equal(house_start(&tested), -ENOTSUP);
+    assert_says(tested.why, "/nowhere/v1/, and / is on no");
     assert_int_equal(umount("/sys/fs/bpf"), 0);
 }
 
@@ -410,7 +386,7 @@ static int load_unprivileged(void)
 {
     drop_capability(CAP_BPF);
     drop_capability(CAP_SYS_ADMIN);
-    return house_start(&house) != 0 && says(house.why, "XDP programs without CAP_BPF") &&
+    return house_start(&tested) != 0 && says(tested.why, "XDP programs without CAP_BPF") &&
                    wires_attached(0).id == 0
                ? 0
                : 1;
@@ -431,11 +407,11 @@ static int load_in_little_memory(void)
     drop_capability(CAP_IPC_LOCK);
     if (setrlimit(RLIMIT_MEMLOCK, &little) != 0)
         return 2;
-    if (house_start(&house) != 0)
-        return says(house.why, "locked memory is limited to 64 KiB") ? 0 : 1;
-    if (house_open(&house) != 0 || strcmp(wires_attached(0).name, GATE_PROGRAM) != 0)
+    if (house_start(&tested) != 0)
+        return says(tested.why, "locked memory is limited to 64 KiB") ? 0 : 1;
+    if (house_open(&tested) != 0 || strcmp(wires_attached(0).name, GATE_PROGRAM) != 0)
         return 3;
-    end();
+    house_end(&tested);
     return 0;
 }
 
@@ -446,7 +422,7 @@ static void case_X04_with_little_locked_memory(void **state)
     assert_nobody();
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, wires_tear_down)
 
 int main(void)
 {

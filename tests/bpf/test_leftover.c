@@ -18,24 +18,6 @@
 #include "tests/bpf/kernel.h"
 #include "tests/bpf/wires.h"
 
-static struct house house;
-
-static int start(void **state)
-{
-    (void)state;
-    assert_true(wires_add("veth"));
-    house_init(&house);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    house_free(&house);
-    wires_remove();
-    return 0;
-}
-
 static bool is_promiscuous(unsigned wire)
 {
     struct xdp_interface interface = {.index = 0};
@@ -62,19 +44,13 @@ static bool is_pinned(void)
 
 static void open_house(void)
 {
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_open(&tested), 0);
 }
 
 static void assert_said(const char *text, const char *part)
 {
     if (!strstr(text, part))
         fail_msg("not said: \"%s\" in:\n%s", part, text ? text : "");
-}
-
-static void end(void)
-{
-    house_close(&house);
-    house_stop(&house);
 }
 
 /* Five attempts while it was there, of which three pass; then four that nobody but the stand-in
@@ -85,15 +61,15 @@ static void taken_over(enum xdp_mode mode, uint8_t attached)
     char expected[256], *said;
     pid_t pid;
 
-    house.settings.dataplane.gates[0].xdp.mode = mode;
-    pid = house_live(&house, 5);
+    tested.settings.dataplane.gates[0].xdp.mode = mode;
+    pid = house_live(&tested, 5);
     house_kill(pid);
     left = wires_attached(0);
     assert_string_equal(left.name, GATE_PROGRAM);
     assert_int_equal(left.mode, attached);
     wires_ask(0, 4);
 
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     assert_int_equal(wires_attached(0).id, left.id); /* it stands in until the last moment */
     said = wires_said_by(open_house);
     snprintf(
@@ -106,8 +82,8 @@ static void taken_over(enum xdp_mode mode, uint8_t attached)
     free(said);
     assert_int_not_equal(wires_attached(0).id, left.id);
     assert_string_equal(wires_attached(0).name, GATE_PROGRAM);
-    house_serve(&house);
-    end();
+    house_serve(&tested);
+    house_end(&tested);
     assert_int_equal(wires_attached(0).id, 0);
     assert_false(is_pinned());
 }
@@ -130,34 +106,34 @@ static void case_X01_the_drivers_own_leftover_is_ours(void **state)
     struct bpf_object *driver;
 
     (void)state;
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     driver = bpf_object__open_file(
-        house.xdp->care.arguments(house.xdp->care.context, wires_devices[0]) + 10, NULL);
+        tested.xdp->care.arguments(tested.xdp->care.context, wires_devices[0]) + 10, NULL);
     assert_int_equal(bpf_object__load(driver), 0);
     assert_int_equal(bpf_xdp_attach((int)if_nametoindex("out0"),
                                     bpf_program__fd(bpf_object__next_program(driver, NULL)), 0,
                                     NULL),
                      0);
     bpf_object__close(driver);
-    house_stop(&house);
+    house_stop(&tested);
     assert_string_equal(wires_attached(0).name, SOCKET_PROGRAM);
 
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
     assert_string_equal(wires_attached(0).name, GATE_PROGRAM);
-    end();
+    house_end(&tested);
 }
 
 /* Without XDP the driver needs the place as well. */
 static void case_L03_a_gate_without_xdp_clears_it_away(void **state)
 {
     (void)state;
-    house_kill(house_live(&house, 0));
-    house.settings.dataplane.gates[0].xdp.use = XDP_OFF;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
+    house_kill(house_live(&tested, 0));
+    tested.settings.dataplane.gates[0].xdp.use = XDP_OFF;
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
     assert_int_equal(wires_attached(0).id, 0);
-    end();
+    house_end(&tested);
 }
 
 /* A gate of devices without AF_XDP sockets, after a daemon that had them. */
@@ -165,15 +141,15 @@ static void start_on_packet_sockets(void)
 {
     static const char *const devices[WIRES] = {"net_af_packet0,iface=out0",
                                                "net_af_packet1,iface=in0"};
-    struct gate_settings *gate = &house.settings.dataplane.gates[0];
+    struct gate_settings *gate = &tested.settings.dataplane.gates[0];
 
     gate->outside.devices[0] = devices[0];
     gate->inside.devices[0] = devices[1];
     gate->xdp.use = XDP_OFF;
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     for (unsigned w = 0; w < WIRES; w++)
-        assert_int_equal(house.xdp->care.before(house.xdp->care.context, devices[w], house.why,
-                                                sizeof(house.why)),
+        assert_int_equal(tested.xdp->care.before(tested.xdp->care.context, devices[w], tested.why,
+                                                 sizeof(tested.why)),
                          0);
 }
 
@@ -182,9 +158,9 @@ static void case_L03_other_devices_are_rid_of_it_too(void **state)
     char expected[64], *said;
 
     (void)state;
-    house.settings.dataplane.gates[0].xdp.redirect = true;
+    tested.settings.dataplane.gates[0].xdp.redirect = true;
     set_promiscuous(1);
-    house_kill(house_live(&house, 0));
+    house_kill(house_live(&tested, 0));
     set_promiscuous(0); /* the killed one's */
     snprintf(expected, sizeof(expected), "out0: took over from its stand-in (program %u)",
              wires_attached(0).id);
@@ -195,8 +171,8 @@ static void case_L03_other_devices_are_rid_of_it_too(void **state)
         assert_int_equal(wires_attached(w).id, 0);
         assert_int_equal(is_promiscuous(w), w == 1);
     }
-    house_serve(&house);
-    house_stop(&house);
+    house_serve(&tested);
+    house_stop(&tested);
     assert_int_equal(wires_attached(0).id, 0);
 }
 
@@ -210,7 +186,7 @@ static void case_X01_other_devices_leave_a_foreign_program_alone(void **state)
     start_on_packet_sockets();
     assert_int_equal(wires_attached(0).id, id);
     assert_true(is_promiscuous(0));
-    house_stop(&house);
+    house_stop(&tested);
     assert_int_equal(wires_attached(0).id, id);
 }
 
@@ -220,12 +196,12 @@ static void case_L03_a_stand_in_stays_if_it_was_told_to(void **state)
     char *said;
 
     (void)state;
-    house.settings.dataplane.gates[0].xdp.stays = true;
-    house.settings.dataplane.gates[0].xdp.redirect = true;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
-    house_serve(&house);
-    end();
+    tested.settings.dataplane.gates[0].xdp.stays = true;
+    tested.settings.dataplane.gates[0].xdp.redirect = true;
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
+    house_serve(&tested);
+    house_end(&tested);
     standin = wires_attached(0);
     assert_string_equal(standin.name, GATE_PROGRAM);
     assert_int_equal(standin.mode, XDP_ATTACHED_DRV);
@@ -233,15 +209,15 @@ static void case_L03_a_stand_in_stays_if_it_was_told_to(void **state)
     assert_true(is_promiscuous(0)); /* it forwards what is addressed to others */
     wires_ask(0, 4);
 
-    house.settings.dataplane.gates[0].xdp.stays = false;
-    assert_int_equal(house_start(&house), 0);
+    tested.settings.dataplane.gates[0].xdp.stays = false;
+    assert_int_equal(house_start(&tested), 0);
     said = wires_said_by(open_house);
     assert_said(
         said,
         "passed 3 packets and dropped 1; attempts, over all interfaces: 3 admitted, 1 refused\n");
     free(said);
-    house_serve(&house);
-    end();
+    house_serve(&tested);
+    house_end(&tested);
     assert_int_equal(wires_attached(0).id, 0);
     assert_false(is_pinned());
     assert_false(is_promiscuous(0)); /* as the first daemon found it */
@@ -251,12 +227,12 @@ static void case_L03_promiscuity_is_given_back_as_it_was(void **state)
 {
     (void)state;
     set_promiscuous(1);
-    house_kill(house_live(&house, 0));
+    house_kill(house_live(&tested, 0));
     set_promiscuous(0); /* the killed one's */
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
-    house_serve(&house);
-    end();
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
+    house_serve(&tested);
+    house_end(&tested);
     assert_false(is_promiscuous(0));
     assert_true(is_promiscuous(1));
 }
@@ -265,10 +241,10 @@ static void case_L03_promiscuity_is_given_back_as_it_was(void **state)
 static void a_start_that_fails_leaves_nothing_of_its_own(void **state)
 {
     (void)state;
-    house.settings.dataplane.gates[0].xdp.stays = true;
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
-    end();
+    tested.settings.dataplane.gates[0].xdp.stays = true;
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
+    house_end(&tested);
     assert_int_equal(wires_attached(0).id, 0);
     assert_false(is_pinned());
 }
@@ -277,14 +253,14 @@ static void leaves_what_it_found(enum xdp_mode mode, uint8_t attached, void (*se
 {
     struct xdp_attached left[WIRES];
 
-    house.settings.dataplane.gates[0].xdp.mode = mode;
-    house_kill(house_live(&house, 0));
+    tested.settings.dataplane.gates[0].xdp.mode = mode;
+    house_kill(house_live(&tested, 0));
     set_promiscuous(1);
     for (unsigned w = 0; w < WIRES; w++)
         left[w] = wires_attached(w);
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     set_up();
-    end();
+    house_end(&tested);
     for (unsigned w = 0; w < WIRES; w++) {
         assert_int_equal(wires_attached(w).id, left[w].id);
         assert_int_equal(wires_attached(w).mode, attached);
@@ -295,7 +271,7 @@ static void leaves_what_it_found(enum xdp_mode mode, uint8_t attached, void (*se
 
 static void open_all(void)
 {
-    assert_int_equal(house_open(&house), 0);
+    assert_int_equal(house_open(&tested), 0);
 }
 
 /* Its devices are closed all the same, with the driver's way to do that. */
@@ -303,9 +279,9 @@ static void open_none(void) {}
 
 static void open_without_the_object(void)
 {
-    house.xdp->interfaces[0].on = false; /* the driver attaches nothing of ours */
-    house.xdp->interfaces[1].on = false;
-    assert_int_equal(house_open(&house), 0);
+    tested.xdp->interfaces[0].on = false; /* the driver attaches nothing of ours */
+    tested.xdp->interfaces[1].on = false;
+    assert_int_equal(house_open(&tested), 0);
 }
 
 static void a_start_that_fails_puts_back_what_it_had_taken_away(void **state)
@@ -334,32 +310,32 @@ static void a_start_that_goes_without_and_fails_puts_it_back_too(void **state)
 
 static void case_X01_a_live_daemon_keeps_its_interfaces(void **state)
 {
-    pid_t pid = house_live(&house, 0);
+    pid_t pid = house_live(&tested, 0);
     uint32_t id = wires_attached(0).id;
     char expected[128];
 
     (void)state;
-    assert_int_equal(house_start(&house), -EBUSY);
+    assert_int_equal(house_start(&tested), -EBUSY);
     snprintf(expected, sizeof(expected),
              "interface out0 is served by another daemon already, process %d", (int)pid);
-    assert_string_equal(house.why, expected);
+    assert_string_equal(tested.why, expected);
     assert_int_equal(wires_attached(0).id, id);
     house_kill(pid);
-    assert_int_equal(house_start(&house), 0);
-    house_stop(&house);
+    assert_int_equal(house_start(&tested), 0);
+    house_stop(&tested);
     assert_int_equal(wires_attached(0).id, id);
 }
 
 /* Also one that does not look who asks. */
 static void case_X01_a_live_daemon_keeps_them_however_often_others_try(void **state)
 {
-    pid_t pid = house_live(&house, 0);
+    pid_t pid = house_live(&tested, 0);
     uint32_t id = wires_attached(0).id;
 
     (void)state;
     for (unsigned i = 0; i < 40; i++)
-        assert_int_equal(house_start(&house), -EBUSY);
-    assert_string_equal(house.why, "interface out0 is served by another daemon already");
+        assert_int_equal(house_start(&tested), -EBUSY);
+    assert_string_equal(tested.why, "interface out0 is served by another daemon already");
     assert_int_equal(wires_attached(0).id, id);
     house_kill(pid);
 }
@@ -372,19 +348,19 @@ static void case_X01_once_a_period_a_daemon_lets_those_go_who_tried(void **state
     (void)state;
     snprintf(named, sizeof(named), "interface out0 is served by another daemon already, process %d",
              (int)getpid());
-    assert_int_equal(house_start(&house), 0);
-    assert_int_equal(house_open(&house), 0);
-    house_serve(&house);
+    assert_int_equal(house_start(&tested), 0);
+    assert_int_equal(house_open(&tested), 0);
+    house_serve(&tested);
     for (unsigned i = 0; i < 20; i++)
         assert_int_equal(xdp_lock_interface(&claim, why, sizeof(why)), -EBUSY);
     assert_string_not_equal(why, named);
-    xdp_tend(house.xdp);
+    xdp_tend(tested.xdp);
     assert_int_equal(xdp_lock_interface(&claim, why, sizeof(why)), -EBUSY);
     assert_string_equal(why, named);
-    end();
+    house_end(&tested);
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, wires_tear_down)
 
 int main(void)
 {

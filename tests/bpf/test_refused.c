@@ -21,31 +21,19 @@
 #include "tests/bpf/kernel.h"
 #include "tests/bpf/wires.h"
 
-static struct house house;
 static libbpf_prog_prepare_load_fn_t prepare; /* before a program is loaded; NULL: nothing */
 static int started;                           /* what house_start() returned */
 
-static int start(void **state)
-{
-    (void)state;
-    assert_true(wires_add("veth"));
-    house_init(&house);
-    return 0;
-}
-
 static int stop(void **state)
 {
-    (void)state;
-    house_free(&house);
-    wires_remove();
     unsetenv("SLUICE_BPF_LOG");
     prepare = NULL;
-    return 0;
+    return wires_tear_down(state);
 }
 
 static void start_house(void)
 {
-    started = house_start(&house);
+    started = house_start(&tested);
 }
 
 static void assert_says(const char *text, const char *part)
@@ -67,7 +55,7 @@ static void assert_off(const char *why)
     struct xdp_view view;
 
     for (unsigned w = 0; w < WIRES; w++) {
-        xdp_view(house.xdp, w, 1, &view);
+        xdp_view(tested.xdp, w, 1, &view);
         assert_int_equal(view.state, XDP_STATE_OFF);
         assert_string_equal(view.why, why);
     }
@@ -126,20 +114,21 @@ static void the_verifiers_last_word_is_told(void **state)
     prepare = spoil;
     assert_said(start_house, "");
     assert_int_equal(started, -EACCES);
-    assert_string_equal(house.why, "gate front, interface out0: xdp is \"required\", but " REFUSAL);
+    assert_string_equal(tested.why,
+                        "gate front, interface out0: xdp is \"required\", but " REFUSAL);
     assert_said(xdp_tell_said, ""); /* nothing else is of interest */
 }
 
 static void an_optional_program_that_is_refused_is_a_line_each(void **state)
 {
     (void)state;
-    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    tested.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
     prepare = spoil;
     assert_said(start_house, "sluiced: gate front, interface out0: no XDP: " REFUSAL
                              "\nsluiced: gate front, interface in0: no XDP: " REFUSAL "\n");
     assert_int_equal(started, 0);
     assert_off(REFUSAL);
-    house_stop(&house);
+    house_stop(&tested);
 }
 
 static void all_that_the_verifier_says_is_there_on_request(void **state)
@@ -167,15 +156,15 @@ static void case_X04_a_kernel_without_btf_is_named_only_if_it_refuses(void **sta
     }
     assert_said(start_house, "");
     assert_int_equal(started, 0);
-    house_stop(&house);
+    house_stop(&tested);
     prepare = decline;
     assert_said(start_house, "");
     assert_int_equal(started, -EOPNOTSUPP);
-    assert_says(house.why, "but the kernel refuses the XDP program: Operation not supported, "
-                           "perhaps because it has no BTF (CONFIG_DEBUG_INFO_BTF)");
+    assert_says(tested.why, "but the kernel refuses the XDP program: Operation not supported, "
+                            "perhaps because it has no BTF (CONFIG_DEBUG_INFO_BTF)");
     assert_int_equal(umount("/sys/kernel/btf"), 0);
     assert_said(start_house, "");
-    assert_null(strstr(house.why, "BTF"));
+    assert_null(strstr(tested.why, "BTF"));
 }
 
 /* -- maps that somebody else keeps there -- */
@@ -206,17 +195,17 @@ static void case_X04_pins_of_a_live_daemon_stay(void **state)
              wires_pins());
     assert_said(start_house, "");
     assert_int_equal(started, -EBUSY);
-    assert_string_equal(house.why, expected);
-    house.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
-    assert_int_equal(house_start(&house), 0);
+    assert_string_equal(tested.why, expected);
+    tested.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
+    assert_int_equal(house_start(&tested), 0);
     assert_off(strstr(expected, "control.pins"));
-    house_stop(&house);
+    house_stop(&tested);
     assert_int_equal(access(wires_pins(), F_OK), 0);
 
     close(fd); /* its end */
-    house.settings.dataplane.gates[0].xdp.use = XDP_REQUIRED;
-    assert_int_equal(house_start(&house), 0);
-    house_stop(&house);
+    tested.settings.dataplane.gates[0].xdp.use = XDP_REQUIRED;
+    assert_int_equal(house_start(&tested), 0);
+    house_stop(&tested);
     assert_int_equal(access(wires_pins(), F_OK), -1);
 }
 
@@ -234,18 +223,18 @@ static void say_of_the_driver(void)
 static void what_libraries_say_is_kept_for_a_start_that_fails(void **state)
 {
     (void)state;
-    house.settings.dataplane.gates[0].xdp.use = XDP_OFF;
+    tested.settings.dataplane.gates[0].xdp.use = XDP_OFF;
     assert_said(start_house, "");
     assert_said(say_of_the_driver, "");
     assert_said(xdp_tell_said, SAID_BY_BPF SAID_BY_XDP);
     assert_said(xdp_tell_said, "");
-    house_stop(&house);
+    house_stop(&tested);
 
     setenv("SLUICE_BPF_LOG", "1", 1);
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     assert_said(say_of_the_driver, SAID_BY_BPF SAID_BY_XDP);
     assert_said(xdp_tell_said, "");
-    house_stop(&house);
+    house_stop(&tested);
 }
 
 static void only_whole_lines_are_kept(void **state)
@@ -254,17 +243,17 @@ static void only_whole_lines_are_kept(void **state)
     size_t bytes;
 
     (void)state;
-    assert_int_equal(house_start(&house), 0);
+    assert_int_equal(house_start(&tested), 0);
     for (unsigned i = 0; i < 100; i++)
         bpf_object__open_file("/nowhere/bpf.o", NULL);
     said = wires_said_by(xdp_tell_said);
     bytes = strlen(said);
     assert_int_equal(bytes, 4095 / strlen(SAID_BY_BPF) * strlen(SAID_BY_BPF));
     free(said);
-    house_stop(&house);
+    house_stop(&tested);
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, stop)
 
 int main(void)
 {

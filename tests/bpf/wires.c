@@ -257,6 +257,30 @@ void house_free(struct house *house)
     policy_free(house->policy);
 }
 
+void house_end(struct house *house)
+{
+    house_close(house);
+    house_stop(house);
+}
+
+struct house tested;
+
+int wires_set_up(void **state)
+{
+    (void)state;
+    REQUIRE(wires_add("veth"));
+    house_init(&tested);
+    return 0;
+}
+
+int wires_tear_down(void **state)
+{
+    (void)state;
+    house_free(&tested);
+    wires_remove();
+    return 0;
+}
+
 pid_t house_live(struct house *house, unsigned attempts)
 {
     int ready[2];

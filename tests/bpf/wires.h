@@ -55,6 +55,14 @@ void house_serve(struct house *house);
 void house_close(struct house *house);
 void house_stop(struct house *house);
 void house_free(struct house *house);
+/* Closed, and stopped. */
+void house_end(struct house *house);
+
+/* Around a test, by cmocka: the pairs are there ("veth"), and so is its house, as house_init()
+ * leaves it. */
+extern struct house tested;
+int wires_set_up(void **state);
+int wires_tear_down(void **state);
 
 /* A daemon in a process of its own, with its devices set up, `attempts` of them counted, which then
  * does nothing more; and its end by SIGKILL. */
