@@ -45,7 +45,7 @@ static __always_inline bool is_denied_v4(const struct xdp_image *image, uint32_t
     if (bucket && hosts_hold(bucket, host))
         return true;
     return image->more_denied_v4 &&
-           prefix_search(&image->denied_v4, &address, 0, slot_at, range_at) != 0;
+           xdp_slots_search(&image->denied_v4, &address, 0, slot_at, range_at) != 0;
 }
 
 /* -- guard or stand-in? -- */

@@ -10,12 +10,10 @@
 #include "dataplane/packet/packet.h"
 #include "dataplane/policy/policy.h"
 
-static __always_inline const uint32_t *slot_at(const void *unused, uint32_t number)
+static __always_inline const struct xdp_slot *slot_at(const void *unused, uint32_t number)
 {
-    const struct xdp_slot *slot = table_at(&slots, number);
-
     (void)unused;
-    return slot ? slot->ranges : 0;
+    return table_at(&slots, number);
 }
 
 static __always_inline const struct prefix_range *range_at(const void *unused, uint32_t number)
@@ -48,8 +46,8 @@ __noinline int lookup_denied(uint32_t bank, const struct address *source)
 
     if (!image || !source)
         return 0;
-    return (int)prefix_search(address_is_v4(source) ? &image->denied_v4 : &image->denied_v6, source,
-                              0, slot_at, range_at);
+    return (int)xdp_slots_search(address_is_v4(source) ? &image->denied_v4 : &image->denied_v6,
+                                 source, 0, slot_at, range_at);
 }
 
 /* Tenant id of the longest prefix over `source`, POLICY_NONE where there is none. */
@@ -59,8 +57,8 @@ __noinline uint32_t lookup_tenant(uint32_t bank, const struct address *source)
 
     if (!image || !source)
         return POLICY_NONE;
-    return prefix_search(address_is_v4(source) ? &image->tenants_v4 : &image->tenants_v6, source, 0,
-                         slot_at, range_at);
+    return xdp_slots_search(address_is_v4(source) ? &image->tenants_v4 : &image->tenants_v6, source,
+                            0, slot_at, range_at);
 }
 
 /* Service id of a place, POLICY_NONE where there is none. */

@@ -22,11 +22,11 @@
 #include <stdint.h>
 
 #include "bpf/hosts.h"
+#include "bpf/slots.h"
 #include "dataplane/admission/bucket.h"
 #include "dataplane/admission/client.h"
 #include "dataplane/admission/heartbeat.h"
 #include "dataplane/admission/verdict.h"
-#include "dataplane/policy/prefix_search.h"
 #include "dataplane/policy/service.h"
 #include "dataplane/policy/service_search.h"
 
@@ -89,13 +89,7 @@ struct xdp_image {
     uint32_t more_denied_v4; /* 0: denied_hosts holds all that denied_v4 does */
 };
 
-/* slots (M): of struct prefix_shape, each with what the next one holds: elements of a map are eight
- * bytes wide anyway. One fewer than a policy has, for the last is nobody's slot but an end. */
-struct xdp_slot {
-    uint32_t ranges[2];
-};
-
-/* ranges (M): struct prefix_range. spans (M): struct service_span, whose `service` is an id. */
+/* slots (M): struct xdp_slot. ranges (M): struct prefix_range. spans (M): struct service_span, whose `service` is an id. */
 
 /* denied_hosts (M), XDP_HOSTS a bank: struct hosts_bucket. Denied IPv4 addresses, but for those of
  * networks and those that found their bucket full. The ranges of denied_v4 hold them all. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/plane/xdp_hosts.h"
+#include "control/plane/xdp_slots.h"
 #include "dataplane/admission/quota.h"
 #include "dataplane/policy/prefix.h"
 
@@ -35,9 +36,8 @@ static int copy_table(struct filling *filling, const struct policy *policy,
                       uint32_t (*value_of)(const struct policy *, uint32_t),
                       struct prefix_shape *shape)
 {
-    struct xdp_slot *slots = &filling->arrays->slots[filling->slot];
     struct prefix_range *ranges = &filling->arrays->ranges[filling->range];
-    uint32_t n_slots = view->n_slots - 1; /* the last is only where the one before ends */
+    uint32_t n_slots = xdp_slots_count(view);
 
     if (n_slots > filling->slots_end - filling->slot ||
         view->n_ranges > filling->ranges_end - filling->range)
@@ -46,12 +46,11 @@ static int copy_table(struct filling *filling, const struct policy *policy,
     shape->first_slot = filling->slot;
     shape->first_range = filling->range;
     shape->missing = value_of(policy, view->shape->missing);
-    for (uint32_t i = 0; i < n_slots; i++)
-        slots[i] = (struct xdp_slot){{view->slots[i], view->slots[i + 1]}};
     for (uint32_t i = 0; i < view->n_ranges; i++) {
         ranges[i] = view->ranges[i];
         ranges[i].value = value_of(policy, view->ranges[i].value);
     }
+    xdp_slots_fill(&filling->arrays->slots[filling->slot], view, ranges);
     filling->slot += n_slots;
     filling->range += view->n_ranges;
     return 0;

@@ -217,11 +217,6 @@ void prefix_table_free(struct prefix_table *table)
 
 /* -- lookup -- */
 
-static inline const uint32_t *slot_at(const void *arrays, uint32_t number)
-{
-    return &((const struct prefix_table *)arrays)->slots[number];
-}
-
 static inline const struct prefix_range *range_at(const void *arrays, uint32_t number)
 {
     return &((const struct prefix_table *)arrays)->ranges[number];
@@ -229,7 +224,14 @@ static inline const struct prefix_range *range_at(const void *arrays, uint32_t n
 
 uint32_t prefix_table_find(const struct prefix_table *table, const struct address *address)
 {
-    return prefix_search(&table->shape, address, table, slot_at, range_at);
+    const struct prefix_shape *shape = &table->shape;
+    const struct prefix_point at = prefix_point_of(address);
+    const uint32_t *slot;
+
+    if (!prefix_is_shared(shape, at))
+        return shape->missing;
+    slot = &table->slots[prefix_slot_of(shape, at)];
+    return prefix_search(shape, at, slot[0], slot[1] - slot[0] + 1, table, range_at);
 }
 
 struct prefix_view prefix_table_view(const struct prefix_table *table)

@@ -33,64 +33,68 @@ struct prefix_shape {
     uint8_t unused[2];
 };
 
-/* Elements of the arrays, counted from their very start; NULL only where a number is out of range.
- * Of a slot: what it holds, and behind that what the next one does. */
-typedef const uint32_t *prefix_slot_fn(const void *arrays, uint32_t number);
+/* Element of the array of ranges, counted from its very start; NULL only where a number is out of
+ * range. */
 typedef const struct prefix_range *prefix_range_fn(const void *arrays, uint32_t number);
 
-/* The 64 bits of an address behind its first `bits`, 0 .. 127. */
-static inline uint64_t prefix_bits_behind(uint64_t high, uint64_t low, uint32_t bits)
+/* An address as the searches want it: halves in host byte order. */
+struct prefix_point {
+    uint64_t high, low;
+};
+
+static inline struct prefix_point prefix_point_of(const struct address *address)
 {
-    if (bits >= 64)
-        return low << (bits - 64);
-    return bits ? high << bits | low >> (64 - bits) : high;
+    return (struct prefix_point){__builtin_bswap64(address->halves[0]),
+                                 __builtin_bswap64(address->halves[1])};
 }
 
-static inline bool prefix_is_shared(const struct prefix_shape *shape, uint64_t high, uint64_t low)
+/* The 64 bits of an address behind its first `bits`, 0 .. 127. */
+static inline uint64_t prefix_bits_behind(struct prefix_point at, uint32_t bits)
+{
+    if (bits >= 64)
+        return at.low << (bits - 64);
+    return bits ? at.high << bits | at.low >> (64 - bits) : at.high;
+}
+
+/* Are the bits that all prefixes share those of this address, too? If not it is in none. */
+static inline bool prefix_is_shared(const struct prefix_shape *shape, struct prefix_point at)
 {
     uint32_t bits = shape->shared_bits; /* 0 .. 128 */
+    uint64_t high = at.high ^ shape->shared_high, low = at.low ^ shape->shared_low;
 
-    high ^= shape->shared_high;
-    low ^= shape->shared_low;
     if (bits > 64)
         return high == 0 && low >> (128 - bits) == 0;
     return bits == 0 || high >> (64 - bits) == 0;
 }
 
-/* Whether it begins at the address or before. As one number: two comparisons would be a branch that
- * nobody can predict. */
-static inline bool prefix_begins_by(const struct prefix_range *range, uint64_t high, uint64_t low)
+/* The slot of an address that has the shared bits, counted from the table's first. */
+static inline uint32_t prefix_slot_of(const struct prefix_shape *shape, struct prefix_point at)
 {
-    typedef __uint128_t point;
-
-    return ((point)range->first_high << 64 | range->first_low) <= ((point)high << 64 | low);
+    return (uint32_t)(prefix_bits_behind(at, shape->shared_bits & 127) >> 1 >>
+                      (63 - (shape->index_bits & 63))); /* a shift by 64 is none */
 }
 
-/* Value of the longest prefix over `address`; the table's `missing` where there is none. The two
- * functions are inlined: BPF has no calls by pointer. */
-static inline __attribute__((always_inline)) uint32_t
-prefix_search(const struct prefix_shape *shape, const struct address *address, const void *arrays,
-              prefix_slot_fn *slot_at, prefix_range_fn *range_at)
+/* Whether it begins at the address or before. As one number: two comparisons would be a branch that
+ * nobody can predict. */
+static inline bool prefix_begins_by(const struct prefix_range *range, struct prefix_point at)
 {
-    uint64_t high = __builtin_bswap64(address->halves[0]);
-    uint64_t low = __builtin_bswap64(address->halves[1]);
-    uint32_t slot, base, n;
-    const uint32_t *at;
+    typedef __uint128_t number;
+
+    return ((number)range->first_high << 64 | range->first_low) <= ((number)at.high << 64 | at.low);
+}
+
+/* Value of the last of `n` ranges, from number `first` of the table on, that begins at the address
+ * or before. The first of them does. The function is inlined: BPF has no calls by pointer. */
+static inline __attribute__((always_inline)) uint32_t
+prefix_search(const struct prefix_shape *shape, struct prefix_point at, uint32_t first, uint32_t n,
+              const void *arrays, prefix_range_fn *range_at)
+{
+    uint32_t base = shape->first_range + first;
     const struct prefix_range *range;
 
-    if (!prefix_is_shared(shape, high, low))
-        return shape->missing;
-    slot = (uint32_t)(prefix_bits_behind(high, low, shape->shared_bits & 127) >> 1 >>
-                      (63 - (shape->index_bits & 63))); /* a shift by 64 is none */
-    at = slot_at(arrays, shape->first_slot + slot);
-    if (!at)
-        return shape->missing;
-    /* The last range whose first address is not above the wanted one; the first starts at zero. */
-    base = shape->first_range + at[0];
-    n = at[1] - at[0] + 1;
     for (int step = 0; step < PREFIX_STEPS_MAX && n > 1; step++) {
         range = range_at(arrays, base + n / 2);
-        if (range && prefix_begins_by(range, high, low))
+        if (range && prefix_begins_by(range, at))
             base += n / 2;
         n -= n / 2;
     }

@@ -29,7 +29,7 @@ ROOMS = {
                                "control/serve/", "bpf/"],
     "control/cli/": [],
     "bpf/": [POLICY, ADMISSION, PACKET],
-    "tools/bench/xdp/": PLAIN + ["bpf/", "control/plane/xdp_hosts.h"],
+    "tools/bench/xdp/": PLAIN + ["bpf/", "control/plane/xdp_hosts.h", "control/plane/xdp_slots.h"],
     "tools/bench/": PLAIN + [WORKER],
     "tools/scenario/": [POLICY, "control/config/"],
     "tools/load/": ["tools/scenario/"],

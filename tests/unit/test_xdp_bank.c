@@ -162,9 +162,9 @@ static void free_arrays(struct scene *s)
 
 /* -- the program's searches -- */
 
-static const uint32_t *slot_at(const void *arrays, uint32_t number)
+static const struct xdp_slot *slot_at(const void *arrays, uint32_t number)
 {
-    return ((const struct xdp_arrays *)arrays)->slots[number].ranges;
+    return &((const struct xdp_arrays *)arrays)->slots[number];
 }
 
 static const struct prefix_range *range_at(const void *arrays, uint32_t number)
@@ -180,7 +180,7 @@ static const struct service_span *span_at(const void *arrays, uint32_t number)
 static uint32_t find(const struct xdp_arrays *a, const struct prefix_shape *v4,
                      const struct prefix_shape *v6, const struct address *address)
 {
-    return prefix_search(address_is_v4(address) ? v4 : v6, address, a, slot_at, range_at);
+    return xdp_slots_search(address_is_v4(address) ? v4 : v6, address, a, slot_at, range_at);
 }
 
 /* As the program does it for IPv4: addresses, and ranges where those are not all. */

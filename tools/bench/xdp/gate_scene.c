@@ -10,6 +10,7 @@
 
 #include "bpf/maps.h"
 #include "control/plane/xdp_hosts.h"
+#include "control/plane/xdp_slots.h"
 #include "dataplane/policy/policy.h"
 #include "tools/bench/xdp/xsk.h"
 
@@ -63,17 +64,15 @@ static int build_table(const struct gate_networks *networks, uint32_t n_values, 
     return error;
 }
 
-/* Each slot with what the next one holds; the last one is the end. */
 static int put_slots(const struct gate *gate, uint32_t first, const struct prefix_view *view)
 {
-    const uint32_t n = view->n_slots - 1;
+    const uint32_t n = xdp_slots_count(view);
     struct xdp_slot *slots = calloc(n, sizeof(*slots));
     int error;
 
     if (!slots)
         return -ENOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        slots[i] = (struct xdp_slot){.ranges = {view->slots[i], view->slots[i + 1]}};
+    xdp_slots_fill(slots, view, view->ranges);
     error = put_many(gate->maps.slots, first, slots, n);
     free(slots);
     return error;
@@ -121,7 +120,7 @@ static int put_image(const struct gate *gate, const struct gate_scene *scene,
     int error = put_table(gate, tenants, 0, 0, &image.tenants_v4);
 
     if (!error)
-        error = put_table(gate, denied, view.n_slots - 1, view.n_ranges, &image.denied_v4);
+        error = put_table(gate, denied, xdp_slots_count(&view), view.n_ranges, &image.denied_v4);
     if (!error)
         error = put_hosts(gate, denied, &image);
     if (!error)
@@ -190,7 +189,8 @@ static int size_maps(const struct gate *gate, const struct gate_scene *scene,
                      const struct prefix_view *tenants, const struct prefix_view *denied)
 {
     const uint32_t n_tenants = scene->n_tenants + 1;
-    int error = bpf_map__set_max_entries(gate->maps.slots, tenants->n_slots + denied->n_slots - 2);
+    int error = bpf_map__set_max_entries(gate->maps.slots,
+                                         xdp_slots_count(tenants) + xdp_slots_count(denied));
 
     gate->rodata->options.n_tenants = n_tenants;
     if (!error)
