@@ -27,17 +27,34 @@ static __always_inline void account_dropped(const struct arrival *a, enum reason
         *(reason == REASON_PACKETS ? &t->dropped_packets : &t->dropped_bits) += 1;
 }
 
+static __always_inline void account_flood(uint32_t tenant)
+{
+    struct xdp_floods *floods = table_at(&tenant_floods, tenant / XDP_FLOODS);
+
+    if (floods)
+        floods->refused[tenant % XDP_FLOODS]++;
+}
+
+static __always_inline void account_tenant_refused(uint32_t tenant, enum reason reason)
+{
+    struct xdp_tenant_counters *t = table_at(&tenant_counters, tenant);
+
+    if (!t)
+        return;
+    t->attempts++;
+    t->refused[reason]++;
+}
+
 static __always_inline void account_refused(const struct arrival *a, enum reason reason)
 {
-    struct xdp_tenant_counters *t = table_at(&tenant_counters, a->tenant);
     struct xdp_service_counters *s;
 
     if (reason >= REASON_ATTEMPT_MAX)
         return;
-    if (t) {
-        t->attempts++;
-        t->refused[reason]++;
-    }
+    if (reason == REASON_RATE)
+        account_flood(a->tenant);
+    else
+        account_tenant_refused(a->tenant, reason);
     s = a->service == NOBODY ? 0 : table_at(&service_counters, a->service);
     if (s) {
         s->attempts++;

@@ -35,6 +35,11 @@ static __always_inline const struct xdp_tenant *tenant_of(const struct arrival *
     return table_at(&tenants, a->bank * options.n_tenants + a->tenant);
 }
 
+static __always_inline const struct xdp_tenant_volume *tenant_volume_of(const struct arrival *a)
+{
+    return table_at(&tenant_volumes, a->bank * options.n_tenants + a->tenant);
+}
+
 static __always_inline const struct xdp_service *service_of(const struct arrival *a)
 {
     return table_at(&services, a->bank * options.n_services + a->service);

@@ -23,23 +23,23 @@ static __always_inline bool guard_is_blocked(const struct xdp_tenant *tenant)
 static __always_inline enum reason guard_foresee(const struct arrival *a,
                                                  const struct xdp_tenant *tenant)
 {
-    struct xdp_tenant_state *quotas = table_at(&tenant_state, a->tenant);
+    struct xdp_tenant_state *state = table_at(&tenant_state, a->tenant);
     const struct xdp_advice *said = table_at(&advice, a->service);
     bool limited = tenant->attempts.cost;
     uint64_t now_ns = 0;
 
-    if (!quotas || !said)
+    if (!state || !said)
         return REASON_NONE;
     if (limited) {
         now_ns = quota_clock_ns(tenant);
-        if (quotas->started && !bucket_has(&quotas->attempts, &tenant->attempts, 1, now_ns))
+        if (!attempts_look(state, tenant, now_ns))
             return REASON_RATE;
     }
     /* How the workers hash an attempt is their own. */
     if (!said->by_attempt && tenant->class < CLASS_MAX && said->shed[tenant->class] &&
         shedding_hits(a, said, shedding_left(said, said->shed[tenant->class]), 0))
         return REASON_SHED;
-    return limited && !quota_take_attempt(quotas, tenant, now_ns) ? REASON_RATE : REASON_NONE;
+    return limited && !attempts_take(state, tenant, now_ns) ? REASON_RATE : REASON_NONE;
 }
 
 /* The refusal budget of a service: so many probable refusals still go to the workers, who decide,

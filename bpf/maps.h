@@ -89,18 +89,27 @@ struct xdp_image {
     uint32_t more_denied_v4; /* 0: denied_hosts holds all that denied_v4 does */
 };
 
-/* slots (M): struct xdp_slot. ranges (M): struct prefix_range. spans (M): struct service_span, whose `service` is an id. */
+/* slots (M): struct xdp_slot. ranges (M): struct prefix_range. spans (M): struct service_span,
+ * whose `service` is an id. */
 
 /* denied_hosts (M), XDP_HOSTS a bank: struct hosts_bucket. Denied IPv4 addresses, but for those of
  * networks and those that found their bucket full. The ranges of denied_v4 hold them all. */
 #define XDP_HOSTS (1u << HOSTS_BITS_MAX)
 
-/* tenants (M), by bank * n_tenants + id */
+/*
+ * tenants, tenant_volumes (M), by bank * n_tenants + id. Where tenants are many, what is read of
+ * one is in no cache; so what only few have, and what a refused attempt asks for last, lies apart.
+ */
 struct xdp_tenant {
-    struct bucket_rate attempts, packets, bits;
+    struct bucket_rate attempts;
     uint8_t class;  /* enum policy_class */
     uint8_t coarse; /* every burst lasts for two ticks of the coarse clock at least */
-    uint8_t unused[6];
+    uint8_t volume; /* there are limits in tenant_volumes */
+    uint8_t unused[5];
+};
+
+struct xdp_tenant_volume {
+    struct bucket_rate packets, bits;
 };
 
 /* services (M), by bank * n_services + id */
@@ -133,8 +142,15 @@ struct xdp_advice {
 /* tenant_state, by id */
 struct xdp_tenant_state {
     struct bpf_spin_lock lock;
+    uint32_t started; /* 0: the bucket is not filled yet */
+    struct bucket attempts;
+};
+
+/* volume_state, by id */
+struct xdp_volume_state {
+    struct bpf_spin_lock lock;
     uint32_t started; /* 0: buckets not filled yet */
-    struct bucket attempts, packets, bits;
+    struct bucket packets, bits;
 };
 
 /* service_state, by id */
@@ -164,7 +180,14 @@ struct xdp_port_counters {
     uint64_t dropped[REASON_MAX];
 };
 
-/* Attempts that the program itself has decided. */
+/* tenant_floods, by id / XDP_FLOODS: attempts over their tenant's rate, of each tenant of the
+ * block. A flood may be of all tenants, and has these eight bytes to write for each. */
+#define XDP_FLOODS 512u
+struct xdp_floods {
+    uint64_t refused[XDP_FLOODS]; /* by id % XDP_FLOODS */
+};
+
+/* Attempts that the program itself has decided; of a tenant without those in tenant_floods. */
 struct xdp_tenant_counters {
     uint64_t attempts, admitted;
     uint64_t packets, bytes; /* passed in standby, outside -> inside; bytes by IP length */

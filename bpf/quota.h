@@ -37,17 +37,116 @@ static __always_inline void quota_credit(struct bucket *bucket, const struct buc
     bucket_store(&bucket->level, level < rate->cap ? level : rate->cap);
 }
 
+/* -- a tenant's attempts -- */
+
+static __always_inline bool attempts_look(const struct xdp_tenant_state *state,
+                                          const struct xdp_tenant *tenant, uint64_t now_ns)
+{
+    return !state->started || quota_has(&state->attempts, &tenant->attempts, 1, now_ns);
+}
+
+/* Of a tenant that has a limit of them. */
+static __always_inline bool attempts_take(struct xdp_tenant_state *state,
+                                          const struct xdp_tenant *tenant, uint64_t now_ns)
+{
+    bool has;
+
+    bpf_spin_lock(&state->lock);
+    if (!state->started) {
+        bucket_init(&state->attempts, &tenant->attempts, now_ns);
+        *(volatile uint32_t *)&state->started = 1;
+    }
+    has = bucket_take(&state->attempts, &tenant->attempts, 1, now_ns);
+    bpf_spin_unlock(&state->lock);
+    return has;
+}
+
+static __always_inline void attempts_give_back(struct xdp_tenant_state *state,
+                                               const struct xdp_tenant *tenant)
+{
+    bpf_spin_lock(&state->lock);
+    quota_credit(&state->attempts, &tenant->attempts, 1);
+    bpf_spin_unlock(&state->lock);
+}
+
+/* -- a tenant's packets and bits -- */
+
+static __always_inline enum reason volume_look(const struct xdp_volume_state *state,
+                                               const struct xdp_tenant_volume *volume,
+                                               uint32_t ip_bytes, uint64_t now_ns)
+{
+    if (!state->started)
+        return REASON_NONE;
+    if (!quota_has(&state->packets, &volume->packets, 1, now_ns))
+        return REASON_PACKETS;
+    if (!quota_has(&state->bits, &volume->bits, ip_bytes, now_ns))
+        return REASON_BITS;
+    return REASON_NONE;
+}
+
+/* Both or none. */
+static __always_inline enum reason volume_take(struct xdp_volume_state *state,
+                                               const struct xdp_tenant_volume *volume,
+                                               uint32_t ip_bytes, uint64_t now_ns)
+{
+    enum reason reason;
+
+    bpf_spin_lock(&state->lock);
+    if (!state->started) {
+        bucket_init(&state->packets, &volume->packets, now_ns);
+        bucket_init(&state->bits, &volume->bits, now_ns);
+        *(volatile uint32_t *)&state->started = 1;
+    }
+    reason = volume_look(state, volume, ip_bytes, now_ns);
+    if (reason == REASON_NONE) {
+        quota_debit(&state->packets, &volume->packets, 1, now_ns);
+        quota_debit(&state->bits, &volume->bits, ip_bytes, now_ns);
+    }
+    bpf_spin_unlock(&state->lock);
+    return reason;
+}
+
+static __always_inline void volume_give_back(struct xdp_volume_state *state,
+                                             const struct xdp_tenant_volume *volume,
+                                             uint32_t ip_bytes)
+{
+    bpf_spin_lock(&state->lock);
+    quota_credit(&state->packets, &volume->packets, 1);
+    quota_credit(&state->bits, &volume->bits, ip_bytes);
+    bpf_spin_unlock(&state->lock);
+}
+
 /* -- a tenant's three -- */
 
-/* What is asked of a tenant. */
+struct quota {
+    const struct xdp_tenant *tenant;
+    struct xdp_tenant_state *state;
+    const struct xdp_tenant_volume *volume; /* NULL: no limits of packets and bits, nor the next */
+    struct xdp_volume_state *volume_state;
+};
+
+/* What is asked of it. */
 struct quota_wish {
     bool attempt;
     uint32_t ip_bytes;
 };
 
-static __always_inline bool quota_is_limited(const struct xdp_tenant *tenant, bool attempt)
+/* False: there is no such tenant. */
+static __always_inline bool quota_of(const struct arrival *a, struct quota *quota)
 {
-    return (attempt && tenant->attempts.cost) || tenant->packets.cost || tenant->bits.cost;
+    *quota = (struct quota){.tenant = tenant_of(a), .state = table_at(&tenant_state, a->tenant)};
+    if (!quota->tenant || !quota->state)
+        return false;
+    if (!quota->tenant->volume)
+        return true;
+    quota->volume = tenant_volume_of(a);
+    quota->volume_state = table_at(&volume_state, a->tenant);
+    return quota->volume && quota->volume_state;
+}
+
+static __always_inline bool quota_is_limited(const struct quota *quota, bool attempt)
+{
+    return (attempt && quota->tenant->attempts.cost) || quota->volume;
 }
 
 static __always_inline uint64_t quota_clock_ns(const struct xdp_tenant *tenant)
@@ -55,74 +154,38 @@ static __always_inline uint64_t quota_clock_ns(const struct xdp_tenant *tenant)
     return tenant->coarse ? clock_coarse_ns() : clock_ns();
 }
 
-static __always_inline enum reason quota_look(const struct xdp_tenant_state *state,
-                                              const struct xdp_tenant *tenant,
-                                              struct quota_wish wish, uint64_t now_ns)
+static __always_inline enum reason quota_look(const struct quota *quota, struct quota_wish wish,
+                                              uint64_t now_ns)
 {
-    if (!state->started)
-        return REASON_NONE;
-    if (wish.attempt && !quota_has(&state->attempts, &tenant->attempts, 1, now_ns))
+    if (wish.attempt && !attempts_look(quota->state, quota->tenant, now_ns))
         return REASON_RATE;
-    if (!quota_has(&state->packets, &tenant->packets, 1, now_ns))
-        return REASON_PACKETS;
-    if (!quota_has(&state->bits, &tenant->bits, wish.ip_bytes, now_ns))
-        return REASON_BITS;
-    return REASON_NONE;
-}
-
-/* Under the lock. */
-static __always_inline void quota_start(struct xdp_tenant_state *state,
-                                        const struct xdp_tenant *tenant, uint64_t now_ns)
-{
-    if (state->started)
-        return;
-    bucket_init(&state->attempts, &tenant->attempts, now_ns);
-    bucket_init(&state->packets, &tenant->packets, now_ns);
-    bucket_init(&state->bits, &tenant->bits, now_ns);
-    *(volatile uint32_t *)&state->started = 1;
+    return quota->volume ? volume_look(quota->volume_state, quota->volume, wish.ip_bytes, now_ns)
+                         : REASON_NONE;
 }
 
 /* All or none. */
-static __always_inline enum reason quota_take(struct xdp_tenant_state *state,
-                                              const struct xdp_tenant *tenant,
-                                              struct quota_wish wish, uint64_t now_ns)
+static __always_inline enum reason quota_take(const struct quota *quota, struct quota_wish wish,
+                                              uint64_t now_ns)
 {
+    bool attempt = wish.attempt && quota->tenant->attempts.cost;
     enum reason reason;
 
-    bpf_spin_lock(&state->lock);
-    quota_start(state, tenant, now_ns);
-    reason = quota_look(state, tenant, wish, now_ns);
-    if (reason == REASON_NONE) {
-        if (wish.attempt)
-            quota_debit(&state->attempts, &tenant->attempts, 1, now_ns);
-        quota_debit(&state->packets, &tenant->packets, 1, now_ns);
-        quota_debit(&state->bits, &tenant->bits, wish.ip_bytes, now_ns);
-    }
-    bpf_spin_unlock(&state->lock);
+    if (attempt && !attempts_take(quota->state, quota->tenant, now_ns))
+        return REASON_RATE;
+    if (!quota->volume)
+        return REASON_NONE;
+    reason = volume_take(quota->volume_state, quota->volume, wish.ip_bytes, now_ns);
+    if (reason != REASON_NONE && attempt)
+        attempts_give_back(quota->state, quota->tenant);
     return reason;
 }
 
-static __always_inline void quota_give_back(struct xdp_tenant_state *state,
-                                            const struct xdp_tenant *tenant, uint32_t ip_bytes)
+static __always_inline void quota_give_back(const struct quota *quota, uint32_t ip_bytes)
 {
-    bpf_spin_lock(&state->lock);
-    quota_credit(&state->attempts, &tenant->attempts, 1);
-    quota_credit(&state->packets, &tenant->packets, 1);
-    quota_credit(&state->bits, &tenant->bits, ip_bytes);
-    bpf_spin_unlock(&state->lock);
-}
-
-/* Of the attempts alone: what the guard reckons that the workers may still admit. */
-static __always_inline bool quota_take_attempt(struct xdp_tenant_state *state,
-                                               const struct xdp_tenant *tenant, uint64_t now_ns)
-{
-    bool has;
-
-    bpf_spin_lock(&state->lock);
-    quota_start(state, tenant, now_ns);
-    has = bucket_take(&state->attempts, &tenant->attempts, 1, now_ns);
-    bpf_spin_unlock(&state->lock);
-    return has;
+    if (quota->tenant->attempts.cost)
+        attempts_give_back(quota->state, quota->tenant);
+    if (quota->volume)
+        volume_give_back(quota->volume_state, quota->volume, ip_bytes);
 }
 
 /* -- a single bucket of a service -- */

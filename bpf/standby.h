@@ -32,17 +32,16 @@ static __always_inline enum reason standby_control(const struct arrival *a)
 /* No attempt: its tenant pays in packets and bits. */
 static __always_inline enum reason standby_charge(const struct arrival *a)
 {
-    const struct xdp_tenant *tenant = tenant_of(a);
-    struct xdp_tenant_state *state = table_at(&tenant_state, a->tenant);
-    struct quota_wish wish = {.ip_bytes = a->packet.ip_bytes};
+    const struct quota_wish wish = {.ip_bytes = a->packet.ip_bytes};
     enum reason reason = REASON_NONE;
+    struct quota quota;
 
-    if (tenant && state && quota_is_limited(tenant, false)) {
-        uint64_t now_ns = quota_clock_ns(tenant);
+    if (quota_of(a, &quota) && quota_is_limited(&quota, false)) {
+        uint64_t now_ns = quota_clock_ns(quota.tenant);
 
-        reason = quota_look(state, tenant, wish, now_ns);
+        reason = quota_look(&quota, wish, now_ns);
         if (reason == REASON_NONE)
-            reason = quota_take(state, tenant, wish, now_ns);
+            reason = quota_take(&quota, wish, now_ns);
     }
     if (reason == REASON_NONE)
         account_packet(a);
@@ -114,36 +113,35 @@ static __always_inline enum reason standby_look(const struct arrival *a,
  * that only a race between CPUs has something to give back. */
 static __always_inline enum reason standby_check(const struct arrival *a)
 {
-    const struct xdp_tenant *tenant = tenant_of(a);
-    struct xdp_tenant_state *quotas = table_at(&tenant_state, a->tenant);
-    struct quota_wish wish = {.attempt = true, .ip_bytes = a->packet.ip_bytes};
+    const struct quota_wish wish = {.attempt = true, .ip_bytes = a->packet.ip_bytes};
     const struct xdp_advice *said = 0;
     struct xdp_service_state *state = 0;
     uint64_t now_ns = 0, cap_now_ns = 0;
     enum reason reason = REASON_NONE;
+    struct quota quota;
     bool limited;
 
-    if (!tenant || !quotas)
+    if (!quota_of(a, &quota))
         return REASON_GATEWAY;
-    limited = quota_is_limited(tenant, true);
+    limited = quota_is_limited(&quota, true);
     if (limited) {
-        now_ns = quota_clock_ns(tenant);
-        reason = quota_look(quotas, tenant, wish, now_ns);
+        now_ns = quota_clock_ns(quota.tenant);
+        reason = quota_look(&quota, wish, now_ns);
     }
     if (reason == REASON_NONE && a->service != NOBODY) {
         said = table_at(&advice, a->service);
         state = table_at(&service_state, a->service);
         if (!said || !state)
             return REASON_GATEWAY;
-        reason = standby_look(a, tenant, said, state, &cap_now_ns);
+        reason = standby_look(a, quota.tenant, said, state, &cap_now_ns);
     }
     if (reason == REASON_NONE && limited)
-        reason = quota_take(quotas, tenant, wish, now_ns);
+        reason = quota_take(&quota, wish, now_ns);
     if (reason != REASON_NONE || !said || !state ||
         service_take(state, SERVICE_CAP, &said->cap, cap_now_ns))
         return reason;
     if (limited)
-        quota_give_back(quotas, tenant, a->packet.ip_bytes);
+        quota_give_back(&quota, a->packet.ip_bytes);
     return REASON_CAPACITY;
 }
 

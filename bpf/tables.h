@@ -35,15 +35,18 @@ SHARED(ranges, struct prefix_range, 1);
 SHARED(denied_hosts, struct hosts_bucket, XDP_BANKS *XDP_HOSTS);
 SHARED(spans, struct service_span, 1);
 SHARED(tenants, struct xdp_tenant, XDP_BANKS);
+SHARED(tenant_volumes, struct xdp_tenant_volume, XDP_BANKS);
 SHARED(services, struct xdp_service, XDP_BANKS);
 SHARED(advice, struct xdp_advice, 1);
 
 STATE(tenant_state, struct xdp_tenant_state, 1);
+STATE(volume_state, struct xdp_volume_state, 1);
 STATE(service_state, struct xdp_service_state, 1);
 STATE(control_state, struct xdp_bucket_state, XDP_PORTS_MAX *XDP_CONTROLS);
 
 COUNTERS(port_counters, struct xdp_port_counters, XDP_PORTS_MAX);
 COUNTERS(tenant_counters, struct xdp_tenant_counters, 1);
+COUNTERS(tenant_floods, struct xdp_floods, 1);
 COUNTERS(service_counters, struct xdp_service_counters, 1);
 COUNTERS(trace, struct xdp_trace, 1);
 

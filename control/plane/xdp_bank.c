@@ -109,16 +109,20 @@ static bool bears_coarse(const struct bucket_rate *rate)
     return rate->rate == 0 || rate->cap >= rate->rate * COARSE_NS + rate->cost;
 }
 
-static void fill_tenant(struct xdp_tenant *to, const struct policy_tenant *tenant)
+static void fill_tenant(struct xdp_tenant *to, struct xdp_tenant_volume *volume,
+                        const struct policy_tenant *tenant)
 {
-    *to = (struct xdp_tenant){
-        .attempts = quota_rate_of_events(&tenant->attempts),
+    *volume = (struct xdp_tenant_volume){
         .packets = quota_rate_of_events(&tenant->packets),
         .bits = quota_rate_of_bits(&tenant->bits),
-        .class = (uint8_t)tenant->class,
     };
-    to->coarse =
-        bears_coarse(&to->attempts) && bears_coarse(&to->packets) && bears_coarse(&to->bits);
+    *to = (struct xdp_tenant){
+        .attempts = quota_rate_of_events(&tenant->attempts),
+        .class = (uint8_t)tenant->class,
+        .volume = volume->packets.cost || volume->bits.cost,
+    };
+    to->coarse = bears_coarse(&to->attempts) && bears_coarse(&volume->packets) &&
+                 bears_coarse(&volume->bits);
 }
 
 static struct xdp_probe probe_of(const struct policy_network *network)
@@ -165,9 +169,11 @@ int xdp_bank_fill(const struct xdp_arrays *arrays, uint32_t bank, const struct p
     if (err)
         return err;
     arrays->images[bank].default_tenant = policy_tenant_id(policy, policy_default_tenant(policy));
-    for (uint32_t t = 0; t < policy_tenant_count(policy); t++)
-        fill_tenant(&arrays->tenants[bank * sizes->tenants + policy_tenant_id(policy, t)],
-                    policy_tenant(policy, t));
+    for (uint32_t t = 0; t < policy_tenant_count(policy); t++) {
+        const uint32_t at = bank * sizes->tenants + policy_tenant_id(policy, t);
+
+        fill_tenant(&arrays->tenants[at], &arrays->tenant_volumes[at], policy_tenant(policy, t));
+    }
     for (uint32_t s = 0; s < policy_service_count(policy); s++)
         fill_service(&arrays->services[bank * sizes->services + policy_service_id(policy, s)],
                      policy, policy_service(policy, s));
@@ -181,6 +187,7 @@ struct xdp_sizes xdp_sizes_of(const struct policy *policy)
 
     return (struct xdp_sizes){
         .tenants = policy_tenant_count(policy),
+        .floods = policy_tenant_count(policy) / XDP_FLOODS + 1,
         .services = policy_service_count(policy) ? policy_service_count(policy) : 1,
         .slots = tables.tenants_v4.n_slots + tables.tenants_v6.n_slots + 2 * slots_max,
         .ranges =

@@ -13,6 +13,7 @@
 /* Elements of one bank; of what has no banks: of all. */
 struct xdp_sizes {
     uint32_t tenants, services; /* ids */
+    uint32_t floods;            /* blocks of XDP_FLOODS tenants */
     uint32_t slots, ranges, spans;
 };
 
@@ -28,6 +29,7 @@ struct xdp_arrays {
     struct hosts_bucket *denied_hosts;
     struct service_span *spans;
     struct xdp_tenant *tenants;
+    struct xdp_tenant_volume *tenant_volumes;
     struct xdp_service *services;
     struct xdp_advice *advice;
 };

@@ -87,16 +87,52 @@ static uint64_t sum_of(const uint64_t *counts, unsigned n)
     return sum;
 }
 
+/* -- single entries -- */
+
+static bool read_entry(int map, uint32_t number, uint32_t cpus, size_t words, void *sum)
+{
+    uint64_t *values = calloc(cpus, words * sizeof(*values));
+    bool good = values && bpf_map_lookup_elem(map, &number, values) == 0;
+
+    if (good)
+        sum_words(values, cpus, words, sum);
+    free(values);
+    return good;
+}
+
+static bool read_port(int map, uint32_t port, uint32_t cpus, struct xdp_port_counters *sum)
+{
+    return read_entry(map, port, cpus, WORDS(*sum), sum);
+}
+
+static bool read_floods(int map, uint32_t block, uint32_t cpus, struct xdp_floods *sum)
+{
+    return read_entry(map, block, cpus, WORDS(*sum), sum);
+}
+
 /* -- to the data plane -- */
+
+/* Of `n` tenants from `first` on. A block that cannot be read stays as it is. */
+static void tend_floods(struct xdp *xdp, uint32_t first, uint32_t n)
+{
+    const int map = xdp_maps_fd(&xdp->maps, "tenant_floods");
+
+    for (uint32_t block = first / XDP_FLOODS;
+         block < xdp->maps.arrays.sizes.floods && block * XDP_FLOODS < first + n; block++)
+        read_floods(map, block, xdp->cpus, &xdp->floods[block]);
+}
 
 static void take_tenant(void *context, uint32_t id, const uint64_t *words)
 {
     struct xdp *xdp = context;
     struct admission_tenant_counters *front = dataplane_front_tenant(xdp->dataplane, id);
     struct xdp_counted *counted = &xdp->counted[id];
+    const uint64_t flood = xdp->floods[id / XDP_FLOODS].refused[id % XDP_FLOODS];
     struct xdp_tenant_counters c;
 
     memcpy(&c, words, sizeof(c));
+    c.attempts += flood;
+    c.refused[REASON_RATE] += flood;
     front->attempts = front->attempt_packets = c.attempts;
     front->admitted = c.admitted;
     front->packets[DIRECTION_IN] = c.packets;
@@ -125,19 +161,6 @@ static void take_service(void *context, uint32_t id, const uint64_t *words)
 }
 
 /* -- interfaces -- */
-
-static bool read_port(int map, uint32_t port, uint32_t cpus, struct xdp_port_counters *sum)
-{
-    uint64_t *values = calloc(cpus, sizeof(*sum)), words[WORDS(*sum)];
-    bool good = values && bpf_map_lookup_elem(map, &port, values) == 0;
-
-    if (good) {
-        sum_words(values, cpus, WORDS(*sum), words);
-        memcpy(sum, words, sizeof(*sum));
-    }
-    free(values);
-    return good;
-}
 
 struct xdp_counts xdp_count_port(const struct xdp *xdp, uint32_t port)
 {
@@ -224,6 +247,21 @@ static int count_attempts(uint32_t program, uint32_t cpus, struct xdp_away *away
     return reading.values ? 0 : -ENOMEM;
 }
 
+static int count_floods(uint32_t program, uint32_t cpus, struct xdp_away *away)
+{
+    struct xdp_floods floods;
+    uint32_t n;
+    int map = map_of_size(program, "tenant_floods", sizeof(floods), &n);
+
+    if (map < 0)
+        return map;
+    for (uint32_t block = 0; block < n; block++)
+        if (read_floods(map, block, cpus, &floods))
+            away->refused += sum_of(floods.refused, XDP_FLOODS);
+    close(map);
+    return 0;
+}
+
 static int count_packets(uint32_t program, uint32_t port, uint32_t cpus, struct xdp_away *away)
 {
     struct xdp_port_counters c;
@@ -258,6 +296,8 @@ int xdp_count_away(uint32_t program, unsigned interface, struct xdp_away *away)
     err = count_packets(program, port, (uint32_t)cpus, away);
     if (!err)
         err = count_attempts(program, (uint32_t)cpus, away);
+    if (!err)
+        err = count_floods(program, (uint32_t)cpus, away);
     if (err)
         return err;
     away->admitted -= seen.admitted;
@@ -281,7 +321,8 @@ int xdp_count_start(struct xdp *xdp)
                              ? sizeof(struct xdp_tenant_counters)
                              : sizeof(struct xdp_service_counters));
     xdp->counted = calloc(xdp->maps.arrays.sizes.tenants, sizeof(*xdp->counted));
-    return xdp->values && xdp->counted ? 0 : -ENOMEM;
+    xdp->floods = calloc(xdp->maps.arrays.sizes.floods, sizeof(*xdp->floods));
+    return xdp->values && xdp->counted && xdp->floods ? 0 : -ENOMEM;
 }
 
 void xdp_count_tend(struct xdp *xdp)
@@ -300,6 +341,7 @@ void xdp_count_tend(struct xdp *xdp)
                                      .take = take_service,
                                      .context = xdp};
 
+    tend_floods(xdp, xdp->next_tenant, ENTRIES_MAX * CALLS_MAX);
     xdp->next_tenant = read_on(&tenants, xdp->next_tenant, sizes->tenants, CALLS_MAX);
     xdp->next_service = read_on(&services, xdp->next_service, sizes->services, CALLS_MAX);
     for (uint32_t i = 0; i < xdp->n_interfaces; i++)
@@ -311,4 +353,5 @@ void xdp_count_stop(struct xdp *xdp)
 {
     free(xdp->values);
     free(xdp->counted);
+    free(xdp->floods);
 }

@@ -87,6 +87,7 @@ struct xdp {
     void *values;                       /* of one reading of a map, all CPUs' */
     uint32_t cpus;
     struct xdp_counted *counted; /* by tenant: what was counted of it last */
+    struct xdp_floods *floods;   /* sums of tenant_floods, as they were read last */
     uint32_t n_interfaces, n_ports;
     struct xdp_interface interfaces[XDP_INTERFACES_MAX];
 };

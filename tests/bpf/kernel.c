@@ -60,11 +60,14 @@ static void size_maps(struct gate *program, const struct xdp_sizes *sizes)
         {program->maps.ranges, XDP_BANKS * sizes->ranges},
         {program->maps.spans, XDP_BANKS * sizes->spans},
         {program->maps.tenants, XDP_BANKS * sizes->tenants},
+        {program->maps.tenant_volumes, XDP_BANKS * sizes->tenants},
         {program->maps.services, XDP_BANKS * sizes->services},
         {program->maps.advice, sizes->services},
         {program->maps.tenant_state, sizes->tenants},
+        {program->maps.volume_state, sizes->tenants},
         {program->maps.service_state, sizes->services},
         {program->maps.tenant_counters, sizes->tenants},
+        {program->maps.tenant_floods, sizes->floods},
         {program->maps.service_counters, sizes->services},
     };
 
@@ -101,6 +104,7 @@ static struct xdp_arrays map_arrays(const struct gate *program, const struct xdp
         .denied_hosts = map_memory(program->maps.denied_hosts),
         .spans = map_memory(program->maps.spans),
         .tenants = map_memory(program->maps.tenants),
+        .tenant_volumes = map_memory(program->maps.tenant_volumes),
         .services = map_memory(program->maps.services),
         .advice = map_memory(program->maps.advice),
     };
@@ -152,6 +156,7 @@ void kernel_close(struct kernel *kernel)
     munmap(arrays->denied_hosts, mapped_bytes(program->maps.denied_hosts));
     munmap(arrays->spans, mapped_bytes(program->maps.spans));
     munmap(arrays->tenants, mapped_bytes(program->maps.tenants));
+    munmap(arrays->tenant_volumes, mapped_bytes(program->maps.tenant_volumes));
     munmap(arrays->services, mapped_bytes(program->maps.services));
     munmap(arrays->advice, mapped_bytes(program->maps.advice));
     gate__destroy(kernel->program);
@@ -184,8 +189,12 @@ struct xdp_port_counters kernel_port(const struct kernel *kernel)
 struct xdp_tenant_counters kernel_tenant(const struct kernel *kernel, uint32_t id)
 {
     struct xdp_tenant_counters counters = {0};
+    struct xdp_floods floods = {{0}};
 
     sum(kernel, kernel->program->maps.tenant_counters, id, &counters);
+    sum(kernel, kernel->program->maps.tenant_floods, id / XDP_FLOODS, &floods);
+    counters.attempts += floods.refused[id % XDP_FLOODS];
+    counters.refused[REASON_RATE] += floods.refused[id % XDP_FLOODS];
     return counters;
 }
 

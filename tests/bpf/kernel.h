@@ -47,7 +47,7 @@ struct judgement kernel_judge(struct kernel *kernel, uint32_t direction, const v
 void kernel_repeat(struct kernel *kernel, const void *frame, uint32_t bytes, uint32_t n,
                    uint64_t now_ns);
 
-/* Sums over the CPUs. */
+/* Sums over the CPUs; of a tenant with what its flood is. */
 struct xdp_port_counters kernel_port(const struct kernel *kernel);
 struct xdp_tenant_counters kernel_tenant(const struct kernel *kernel, uint32_t id);
 struct xdp_service_counters kernel_service(const struct kernel *kernel, uint32_t id);

@@ -137,38 +137,6 @@ static void programs_learn_policy_workers_and_advice(void **state)
     house_end(&tested);
 }
 
-/* Three at once, and hardly any more; without a worker's sign of life the program decides alone. */
-static void what_programs_count_goes_to_the_data_plane(void **state)
-{
-    const struct admission_tenant_counters *tenant;
-    const struct admission_service_counters *service;
-    struct xdp_view view;
-
-    (void)state;
-    assert_int_equal(house_start(&tested), 0);
-    assert_int_equal(house_open(&tested), 0);
-    house_serve(&tested);
-    wires_ask(0, 5);
-    xdp_tend(tested.xdp);
-    tenant = dataplane_front_tenant(tested.xdp->dataplane, site_tenant_id(SITE_DEFAULT));
-    assert_int_equal(tenant->attempts, 5);
-    assert_int_equal(tenant->admitted, 3);
-    assert_int_equal(tenant->refused[REASON_RATE], 2);
-    assert_int_equal(tenant->packets[DIRECTION_IN], 3);
-    assert_int_equal(tenant->bytes[DIRECTION_IN], 3 * 40);
-    service = dataplane_front_service(tested.xdp->dataplane, site_service_id(SITE_WEB));
-    assert_int_equal(service->attempts, 5);
-    assert_int_equal(service->refused[REASON_RATE], 2);
-    assert_int_equal(service->unanswered, 2);
-    view = view_of(0, 1);
-    assert_int_equal(view.counts.received, 5);
-    assert_int_equal(view.counts.guarded, 0);
-    assert_int_equal(view.counts.passed, 3);
-    assert_int_equal(view.counts.dropped[REASON_RATE], 2);
-    assert_int_equal(view_of(1, 1).counts.received, 0);
-    house_end(&tested);
-}
-
 static void the_view_tells_guard_from_standby(void **state)
 {
     struct heartbeat *beats;
@@ -422,14 +390,11 @@ static void case_X04_with_little_locked_memory(void **state)
     assert_nobody();
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, wires_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WIRES_TEST(case_L03_programs_come_and_go_with_the_devices),
         WIRES_TEST(programs_learn_policy_workers_and_advice),
-        WIRES_TEST(what_programs_count_goes_to_the_data_plane),
         WIRES_TEST(the_view_tells_guard_from_standby),
         WIRES_TEST(generic_mode_is_taken_where_it_is_asked_for),
         WIRES_TEST(native_mode_is_never_less),

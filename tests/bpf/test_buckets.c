@@ -131,6 +131,21 @@ static void what_the_capacity_refuses_in_a_race_is_paid_back(void **state)
     kernel_close(&kernel);
 }
 
+/* The same where a limit of packets lets one of them in: each has a lock of its own. */
+static void what_packets_refuse_in_a_race_is_paid_back(void **state)
+{
+    (void)state;
+    if (is_alone())
+        skip();
+    kernel_open(&kernel, &(struct kernel_plan){.policy = policy});
+    assert_true(bucket_rate_events(&acme()->attempts, 1, 86400, TOKENS - 1));
+    acme()->volume = 1;
+    assert_true(bucket_rate_events(&kernel.arrays.tenant_volumes[site_tenant_id(SITE_ACME)].packets,
+                                   RATE, 1, BURST));
+    race(look_at_tokens);
+    kernel_close(&kernel);
+}
+
 /* -- which clock -- */
 
 /* The clock that a bucket was last debited by: the coarse one has the time of its last tick. */
@@ -185,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_cpus_admit_exactly_burst_and_rate),
         cmocka_unit_test(what_the_capacity_refuses_in_a_race_is_paid_back),
+        cmocka_unit_test(what_packets_refuse_in_a_race_is_paid_back),
         cmocka_unit_test(the_coarse_clock_is_used_where_bursts_bear_it),
     };
     int failed;

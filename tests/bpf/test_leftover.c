@@ -360,8 +360,6 @@ static void case_X01_once_a_period_a_daemon_lets_those_go_who_tried(void **state
     house_end(&tested);
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, wires_tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

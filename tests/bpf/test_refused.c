@@ -253,18 +253,18 @@ static void only_whole_lines_are_kept(void **state)
     house_stop(&tested);
 }
 
-#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, stop)
+#define REFUSED_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, stop)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WIRES_TEST(the_verifiers_last_word_is_told),
-        WIRES_TEST(an_optional_program_that_is_refused_is_a_line_each),
-        WIRES_TEST(all_that_the_verifier_says_is_there_on_request),
-        WIRES_TEST(case_X04_a_kernel_without_btf_is_named_only_if_it_refuses),
-        WIRES_TEST(case_X04_pins_of_a_live_daemon_stay),
-        WIRES_TEST(what_libraries_say_is_kept_for_a_start_that_fails),
-        WIRES_TEST(only_whole_lines_are_kept),
+        REFUSED_TEST(the_verifiers_last_word_is_told),
+        REFUSED_TEST(an_optional_program_that_is_refused_is_a_line_each),
+        REFUSED_TEST(all_that_the_verifier_says_is_there_on_request),
+        REFUSED_TEST(case_X04_a_kernel_without_btf_is_named_only_if_it_refuses),
+        REFUSED_TEST(case_X04_pins_of_a_live_daemon_stay),
+        REFUSED_TEST(what_libraries_say_is_kept_for_a_start_that_fails),
+        REFUSED_TEST(only_whole_lines_are_kept),
     };
 
     kernel_skip_if_missing();

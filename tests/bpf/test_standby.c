@@ -132,6 +132,30 @@ static void refused_for_capacity_keeps_its_tokens(void **state)
     assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 5 80 S"), REASON_RATE);
 }
 
+/* Limits of packets and bits start full when there are any, however long their tenant has been
+ * there. */
+static void a_new_limit_of_packets_starts_full(void **state)
+{
+    const uint32_t id = site_tenant_id(SITE_ACME);
+
+    (void)state;
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 A"), REASON_NONE);
+    assert_true(bucket_rate_events(&kernel.arrays.tenants[id].attempts, 100, 1, 10));
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 S"), REASON_NONE);
+    assert_true(bucket_rate_events(&kernel.arrays.tenant_volumes[id].packets, 1, 1, 3));
+    kernel.arrays.tenants[id].volume = 1;
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 2 80 S"), REASON_NONE);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 A"), REASON_NONE);
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 A"), REASON_PACKETS);
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 3 80 S"), REASON_PACKETS);
+    now_ns += CORE_S;
+    assert_int_equal(ask("ip4 10.1.0.1 10.9.0.10 / tcp 1 80 A"), REASON_NONE);
+    assert_int_equal(kernel_tenant(&kernel, id).dropped_packets, 1);
+    assert_int_equal(kernel_tenant(&kernel, id).refused[REASON_PACKETS], 1);
+    assert_int_equal(kernel_tenant(&kernel, id).refused[REASON_RATE], 0);
+}
+
 static void closed_refuses_while_the_capacity_is_unknown(void **state)
 {
     (void)state;
@@ -296,6 +320,7 @@ int main(void)
         TEST(case_A15_each_kind_of_control_traffic_is_bounded_by_itself),
         TEST(a_service_gets_no_more_than_its_last_known_capacity),
         TEST(refused_for_capacity_keeps_its_tokens),
+        TEST(a_new_limit_of_packets_starts_full),
         TEST(closed_refuses_while_the_capacity_is_unknown),
         TEST(shares_decay_to_a_quarter_and_no_further),
         TEST(few_clients_are_shed_attempt_by_attempt),

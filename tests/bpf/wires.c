@@ -228,7 +228,7 @@ int house_open(struct house *house)
 /* What the daemon asks its data plane for; there is one. */
 static struct dataplane {
     const struct policy *policy;
-    struct admission_tenant_counters tenants[SITE_TENANTS];
+    struct admission_tenant_counters tenants[WIRES_TENANTS_MAX];
     struct admission_service_counters services[SITE_SERVICES];
 } dataplane;
 

@@ -14,6 +14,8 @@
 #include "control/plane/xdp_parts.h"
 #include "tests/bpf/site.h"
 
+#define WIRES_TENANTS_MAX 1100 /* whose counters its data plane keeps */
+
 #define WIRES 2 /* the gate's interfaces: out0, outside, and in0 */
 
 struct house {
@@ -63,6 +65,7 @@ void house_end(struct house *house);
 extern struct house tested;
 int wires_set_up(void **state);
 int wires_tear_down(void **state);
+#define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, wires_tear_down)
 
 /* A daemon in a process of its own, with its devices set up, `attempts` of them counted, which then
  * does nothing more; and its end by SIGKILL. */

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "bpf/maps.h"
 #include "tests/unit/config_text.h"
 
 #define NET(name, interface) "\"net_" name ",iface=" interface "\""
@@ -31,7 +32,7 @@ static void off_unless_asked_for(void **state)
     assert_int_equal(xdp->standby_after_ns, 200000000);
     assert_false(xdp->stays);
     assert_false(s->policy.services[0].closed_in_standby);
-    assert_string_equal(s->control.pins, "/sys/fs/bpf/sluice/v1");
+    assert_string_equal(s->control.pins, "/sys/fs/bpf/sluice/" GATE_VERSION);
     assert_string_equal(s->control.deny, "/run/sluice/sluice.sock.deny");
     config_free(s);
 }

@@ -146,6 +146,7 @@ static void make_arrays(struct scene *s, const struct policy *policy)
     a->denied_hosts = array(XDP_BANKS * XDP_HOSTS, sizeof(*a->denied_hosts));
     a->spans = array(XDP_BANKS * a->sizes.spans, sizeof(*a->spans));
     a->tenants = array(XDP_BANKS * a->sizes.tenants, sizeof(*a->tenants));
+    a->tenant_volumes = array(XDP_BANKS * a->sizes.tenants, sizeof(*a->tenant_volumes));
     a->services = array(XDP_BANKS * a->sizes.services, sizeof(*a->services));
 }
 
@@ -157,6 +158,7 @@ static void free_arrays(struct scene *s)
     free(s->arrays.denied_hosts);
     free(s->arrays.spans);
     free(s->arrays.tenants);
+    free(s->arrays.tenant_volumes);
     free(s->arrays.services);
 }
 
@@ -284,6 +286,7 @@ static void tenants_and_services_lie_at_their_ids(void **state)
     struct scene s = {0};
     struct policy *policy = draw(&s, 5);
     const struct xdp_tenant *tenant;
+    const struct xdp_tenant_volume *volume;
     const struct xdp_service *service;
 
     (void)state;
@@ -303,8 +306,11 @@ static void tenants_and_services_lie_at_their_ids(void **state)
 
     tenant = &s.arrays.tenants[TENANTS + TENANT_ID(1)];
     assert_rate(&tenant->attempts, 20, CORE_S, 11 * CORE_S);
-    assert_rate(&tenant->packets, 600, 60 * CORE_S, 5 * 60 * CORE_S);
-    assert_rate(&tenant->bits, 1000, CORE_S, 1500 * CORE_S);
+    assert_int_equal(tenant->volume, 1);
+    assert_int_equal(s.arrays.tenants[TENANTS + TENANT_ID(0)].volume, 0);
+    volume = &s.arrays.tenant_volumes[TENANTS + TENANT_ID(1)];
+    assert_rate(&volume->packets, 600, 60 * CORE_S, 5 * 60 * CORE_S);
+    assert_rate(&volume->bits, 1000, CORE_S, 1500 * CORE_S);
     assert_int_equal(tenant->class, CLASS_CRITICAL);
     service = &s.arrays.services[SERVICES + SERVICE_ID(0)];
     assert_int_equal(service->tenant, TENANT_ID(2));

@@ -199,6 +199,8 @@ static int size_maps(const struct gate *gate, const struct gate_scene *scene,
         error = bpf_map__set_max_entries(gate->maps.tenants, XDP_BANKS * n_tenants);
     if (!error)
         error = bpf_map__set_max_entries(gate->maps.tenant_state, n_tenants);
+    if (!error)
+        error = bpf_map__set_max_entries(gate->maps.tenant_floods, n_tenants / XDP_FLOODS + 1);
     return error ? error : bpf_map__set_max_entries(gate->maps.tenant_counters, n_tenants);
 }
 
