@@ -159,6 +159,7 @@ static int after(void *context, const char *device, char *why, size_t why_bytes)
     if (!interface || !interface->on)
         return 0;
     err = attach_guard(context, interface, reason, sizeof(reason));
+    xdp_tell_peer(context, interface, !err);
     return err ? xdp_go_without(interface, err, reason, why, why_bytes) : 0;
 }
 
@@ -198,6 +199,8 @@ static void closed(void *context, const char *device)
     xdp_set_promiscuous(interface, interface->was_promiscuous);
     if (xdp_stays(xdp, interface))
         leave_standin(interface, mode);
+    else
+        xdp_tell_peer(xdp, interface, false);
 }
 
 /* EAL's end closes also devices that were never set up, and the driver detaches what it finds, so

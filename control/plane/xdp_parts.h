@@ -178,6 +178,9 @@ int xdp_detach(unsigned index, const struct xdp_attached *old);
 
 /* What the programs must know of their interfaces. */
 int xdp_tell_ports(struct xdp *xdp);
+/* It has a program, or none any more. Only to one that has is redirected: the answer would be lost,
+ * and whoever asked be connected with nobody. */
+void xdp_tell_peer(struct xdp *xdp, const struct xdp_interface *interface, bool there);
 
 /* -- xdp_count.c -- */
 

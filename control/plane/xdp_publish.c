@@ -56,7 +56,21 @@ static int enter_device(const struct xdp *xdp, const struct xdp_interface *inter
                                &interface->index, BPF_ANY);
 }
 
-/* Before any program is attached. */
+static uint8_t standby_towards(const struct xdp_interface *peer, bool there)
+{
+    return there && peer->gate->xdp.redirect ? XDP_STANDBY_REDIRECT : XDP_STANDBY_PASS;
+}
+
+void xdp_tell_peer(struct xdp *xdp, const struct xdp_interface *interface, bool there)
+{
+    const struct xdp_interface *peer = peer_of(xdp, interface);
+
+    if (peer && peer->on && interface->on)
+        __atomic_store_n(&xdp->maps.arrays.ports[peer->port].standby,
+                         standby_towards(interface, there), __ATOMIC_RELAXED);
+}
+
+/* Before any program is attached; a former daemon's may be. */
 int xdp_tell_ports(struct xdp *xdp)
 {
     int err = 0;
@@ -70,8 +84,7 @@ int xdp_tell_ports(struct xdp *xdp)
         xdp->maps.arrays.ports[interface->port] = (struct xdp_port){
             .peer = peer ? peer->port : 0,
             .direction = strcmp(interface->side, "outside") ? DIRECTION_OUT : DIRECTION_IN,
-            .standby = interface->gate->xdp.redirect && peer && peer->on ? XDP_STANDBY_REDIRECT
-                                                                         : XDP_STANDBY_PASS,
+            .standby = standby_towards(interface, peer && peer->on && peer->attached.id),
             .standby_after_ns = interface->gate->xdp.standby_after_ns,
             .control = quota_rate_of_events(&interface->gate->control),
         };

@@ -137,6 +137,33 @@ static void programs_learn_policy_workers_and_advice(void **state)
     house_end(&tested);
 }
 
+static void assert_standby(unsigned wire, enum xdp_standby standby)
+{
+    assert_int_equal(tested.xdp->maps.arrays.ports[wire].standby, standby);
+}
+
+/* An interface without a program would lose the answers to what comes out of it. */
+static void nobody_redirects_to_an_interface_without_a_program(void **state)
+{
+    const struct device_care *care;
+
+    (void)state;
+    tested.settings.dataplane.gates[0].xdp.redirect = true;
+    assert_int_equal(house_start(&tested), 0);
+    assert_standby(0, XDP_STANDBY_PASS);
+    assert_standby(1, XDP_STANDBY_PASS);
+    assert_int_equal(house_open_one(&tested, 0), 0);
+    assert_standby(0, XDP_STANDBY_PASS);
+    assert_standby(1, XDP_STANDBY_REDIRECT);
+    assert_int_equal(house_open_one(&tested, 1), 0);
+    assert_standby(0, XDP_STANDBY_REDIRECT);
+    care = &tested.xdp->care;
+    care->closed(care->context, wires_devices[1]);
+    assert_standby(0, XDP_STANDBY_PASS);
+    assert_standby(1, XDP_STANDBY_REDIRECT);
+    house_end(&tested);
+}
+
 static void the_view_tells_guard_from_standby(void **state)
 {
     struct heartbeat *beats;
@@ -395,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WIRES_TEST(case_L03_programs_come_and_go_with_the_devices),
         WIRES_TEST(programs_learn_policy_workers_and_advice),
+        WIRES_TEST(nobody_redirects_to_an_interface_without_a_program),
         WIRES_TEST(the_view_tells_guard_from_standby),
         WIRES_TEST(generic_mode_is_taken_where_it_is_asked_for),
         WIRES_TEST(native_mode_is_never_less),

@@ -100,6 +100,19 @@ static void case_L03_in_generic_mode_too(void **state)
     taken_over(XDP_GENERIC, XDP_ATTACHED_SKB);
 }
 
+/* The former stand-in there still takes what comes out: the first interface need not wait. */
+static void what_is_left_at_the_other_interface_is_redirected_to(void **state)
+{
+    (void)state;
+    tested.settings.dataplane.gates[0].xdp.redirect = true;
+    house_kill(house_live(&tested, 0));
+    assert_int_equal(house_start(&tested), 0);
+    for (unsigned w = 0; w < WIRES; w++)
+        assert_int_equal(tested.xdp->maps.arrays.ports[w].standby, XDP_STANDBY_REDIRECT);
+    assert_int_equal(house_open(&tested), 0);
+    house_end(&tested);
+}
+
 /* Killed before the driver's program was replaced. */
 static void case_X01_the_drivers_own_leftover_is_ours(void **state)
 {
@@ -365,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WIRES_TEST(case_L03_a_killed_daemons_program_is_recognised_and_replaced),
         WIRES_TEST(case_L03_in_generic_mode_too),
+        WIRES_TEST(what_is_left_at_the_other_interface_is_redirected_to),
         WIRES_TEST(case_X01_the_drivers_own_leftover_is_ours),
         WIRES_TEST(case_L03_a_gate_without_xdp_clears_it_away),
         WIRES_TEST(case_L03_other_devices_are_rid_of_it_too),

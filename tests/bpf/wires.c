@@ -210,18 +210,24 @@ int house_start(struct house *house)
     return xdp_start(&house->settings, house->policy, &house->xdp, house->why, sizeof(house->why));
 }
 
-int house_open(struct house *house)
+int house_open_one(struct house *house, unsigned wire)
 {
     const struct device_care *care = &house->xdp->care;
+    int err = care->before(care->context, wires_devices[wire], house->why, sizeof(house->why));
+
+    if (!err)
+        err = driver_attach(house, wire);
+    if (!err)
+        err = care->after(care->context, wires_devices[wire], house->why, sizeof(house->why));
+    return err;
+}
+
+int house_open(struct house *house)
+{
     int err = 0;
 
-    for (unsigned w = 0; w < WIRES && !err; w++) {
-        err = care->before(care->context, wires_devices[w], house->why, sizeof(house->why));
-        if (!err)
-            err = driver_attach(house, w);
-        if (!err)
-            err = care->after(care->context, wires_devices[w], house->why, sizeof(house->why));
-    }
+    for (unsigned w = 0; w < WIRES && !err; w++)
+        err = house_open_one(house, w);
     return err;
 }
 

@@ -52,6 +52,7 @@ void house_init(struct house *house);
 int house_start(struct house *house);
 /* Sets both devices up; the error of the first that fails, and the second is left alone. */
 int house_open(struct house *house);
+int house_open_one(struct house *house, unsigned wire);
 /* The workers' side is there. */
 void house_serve(struct house *house);
 void house_close(struct house *house);
