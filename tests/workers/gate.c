@@ -117,6 +117,21 @@ struct policy *gate_policy_with(uint64_t epoch, const struct policy_tenant *capp
     return policy;
 }
 
+struct policy *gate_policy_of_exchanges(void)
+{
+    struct policy_ports ports = {TRAFFIC_PORT, TRAFFIC_PORT};
+    struct address address = core_address(TRAFFIC_SERVICE);
+    struct policy_tenant tenant = core_tenant(0);
+    struct policy_service service = core_service(0, &address, &ports);
+    struct policy_spec spec = {
+        .tenants = &tenant, .services = &service, .n_tenants = 1, .n_services = 1};
+    struct policy *policy;
+
+    service.unit = UNIT_EXCHANGE;
+    assert_int_equal(policy_create(&spec, &policy), 0);
+    return policy;
+}
+
 /* -- life -- */
 
 /* The workers share the first two CPUs that this process may use. */

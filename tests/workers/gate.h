@@ -56,6 +56,9 @@ struct policy *gate_policy(uint64_t epoch);
 /* The same with limits of its own for TENANT_CAPPED. */
 struct policy *gate_policy_with(uint64_t epoch, const struct policy_tenant *capped);
 
+/* One tenant and one service without limits, of unit exchange. */
+struct policy *gate_policy_of_exchanges(void);
+
 /* Sums over the workers. */
 struct worker_counters gate_counters(void);
 uint64_t gate_slots(void);

@@ -93,15 +93,18 @@ bool stall_all_is_still(void)
     return still;
 }
 
-void stall_wait_for(bool (*done)(void))
+unsigned stall_wait_for(bool (*done)(void))
 {
     uint64_t start_ns = dataplane_now_ns(gate.dp);
+    unsigned discarded = 0, n;
 
     while (!done()) {
         if (dataplane_now_ns(gate.dp) - start_ns > PATIENCE_NS)
             fail_msg("in vain: %u wait, %u under way",
                      window_used(&gate.dp->shared->services[0].waiting), traffic_under_way());
-        if (traffic_discard() == 0)
+        if ((n = traffic_discard()) == 0)
             sched_yield();
+        discarded += n;
     }
+    return discarded;
 }

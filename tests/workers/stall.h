@@ -24,7 +24,8 @@ bool stall_others_adopted(void);
 /* Nothing is under way, and every packet that came has a place. */
 bool stall_all_is_still(void);
 
-/* Throws away what the gate sends until `done`; fails the test after 20 s. */
-void stall_wait_for(bool (*done)(void));
+/* Throws away what the gate sends until `done`, and says how many frames those were; fails the test
+ * after 20 s. */
+unsigned stall_wait_for(bool (*done)(void));
 
 #endif

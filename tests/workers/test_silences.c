@@ -25,21 +25,6 @@
 
 static uint64_t ahead_ns; /* of the clock */
 
-static struct policy *exchange_policy(void)
-{
-    struct policy_ports ports = {TRAFFIC_PORT, TRAFFIC_PORT};
-    struct address address = core_address(TRAFFIC_SERVICE);
-    struct policy_tenant tenant = core_tenant(0);
-    struct policy_service service = core_service(0, &address, &ports);
-    struct policy_spec spec = {
-        .tenants = &tenant, .services = &service, .n_tenants = 1, .n_services = 1};
-    struct policy *policy;
-
-    service.unit = UNIT_EXCHANGE;
-    assert_int_equal(policy_create(&spec, &policy), 0);
-    return policy;
-}
-
 static struct worker *awake(void)
 {
     struct worker *w = gate_awake(0);
@@ -110,7 +95,8 @@ static void the_sweep_finds_what_the_ring_had_no_room_for(void **state)
 
 static int open_all(void **state)
 {
-    const struct gate_plan plan = {.policy = exchange_policy(), .n_tenants = 1, .n_services = 1};
+    const struct gate_plan plan = {
+        .policy = gate_policy_of_exchanges(), .n_tenants = 1, .n_services = 1};
 
     (void)state;
     gate_open_as(&plan);
