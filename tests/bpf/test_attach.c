@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs at real interfaces: whose they are, in which mode, and why there is none. */
+/* Programs at real interfaces: whose they are, what they are told, and in which mode. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,14 +9,8 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <linux/if_link.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/bpf/kernel.h"
@@ -30,19 +24,6 @@ static void assert_ours(unsigned wire, uint8_t mode)
 
     assert_string_equal(attached.name, GATE_PROGRAM);
     assert_int_equal(attached.mode, mode);
-}
-
-static void assert_nobody(void)
-{
-    for (unsigned w = 0; w < WIRES; w++)
-        assert_int_equal(wires_attached(w).id, 0);
-}
-
-static void assert_says(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("\"%s\" does not say \"%s\"", text, part);
-    assert_null(strchr(text, '\n'));
 }
 
 static uint32_t map_id(int fd)
@@ -63,14 +44,6 @@ static bool is_pinned(const char *name)
     return access(path, F_OK) == 0;
 }
 
-static struct xdp_view view_of(unsigned wire, uint64_t now_ns)
-{
-    struct xdp_view view;
-
-    xdp_view(tested.xdp, wire, now_ns, &view);
-    return view;
-}
-
 /* -- life -- */
 
 /* The guard takes the driver's place, and its sockets. Nothing stays. */
@@ -80,7 +53,7 @@ static void case_L03_programs_come_and_go_with_the_devices(void **state)
 
     (void)state;
     assert_int_equal(house_start(&tested), 0);
-    assert_nobody();
+    wires_assert_nobody();
     assert_int_equal(house_open(&tested), 0);
     for (unsigned w = 0; w < WIRES; w++) {
         assert_ours(w, XDP_ATTACHED_DRV);
@@ -91,7 +64,7 @@ static void case_L03_programs_come_and_go_with_the_devices(void **state)
     }
     assert_true(is_pinned("control") && is_pinned("service_counters"));
     house_end(&tested);
-    assert_nobody();
+    wires_assert_nobody();
     assert_false(is_pinned("control"));
     assert_int_equal(access(wires_pins(), F_OK), -1);
 }
@@ -174,21 +147,21 @@ static void the_view_tells_guard_from_standby(void **state)
     assert_int_equal(house_open(&tested), 0);
     house_serve(&tested);
     beats = tested.settings.dataplane.heartbeats;
-    assert_int_equal(view_of(0, CORE_S).state, XDP_STATE_STANDBY);
-    assert_false(view_of(0, CORE_S).alive);
+    assert_int_equal(house_view(0, CORE_S).state, XDP_STATE_STANDBY);
+    assert_false(house_view(0, CORE_S).alive);
     beats[5].now_ns = CORE_S;
-    view = view_of(0, CORE_S + 200 * CORE_MS);
+    view = house_view(0, CORE_S + 200 * CORE_MS);
     assert_int_equal(view.state, XDP_STATE_GUARD);
     assert_int_equal(view.heartbeat_age_ns, 200 * CORE_MS);
     assert_string_equal(view.mode, "native");
     assert_int_equal(view.program, wires_attached(0).id);
-    assert_int_equal(view_of(0, CORE_S + 200 * CORE_MS + 1).state, XDP_STATE_STANDBY);
-    assert_int_equal(view_of(1, CORE_S).state, XDP_STATE_STANDBY); /* another worker's */
+    assert_int_equal(house_view(0, CORE_S + 200 * CORE_MS + 1).state, XDP_STATE_STANDBY);
+    assert_int_equal(house_view(1, CORE_S).state, XDP_STATE_STANDBY); /* another worker's */
 
     bpf_xdp_detach((int)if_nametoindex("out0"), 0, NULL);
-    view = view_of(0, CORE_S);
+    view = house_view(0, CORE_S);
     assert_int_equal(view.state, XDP_STATE_OFF);
-    assert_says(view.why, "taken program");
+    wires_assert_says(view.why, "taken program");
     house_end(&tested);
 }
 
@@ -201,9 +174,9 @@ static void generic_mode_is_taken_where_it_is_asked_for(void **state)
     assert_int_equal(house_start(&tested), 0);
     assert_int_equal(house_open(&tested), 0);
     assert_ours(0, XDP_ATTACHED_SKB);
-    assert_string_equal(view_of(0, 1).mode, "generic");
+    assert_string_equal(house_view(0, 1).mode, "generic");
     house_end(&tested);
-    assert_nobody();
+    wires_assert_nobody();
 }
 
 /* An interface whose driver has no XDP: told and served, or refused. */
@@ -219,17 +192,17 @@ static void native_mode_is_never_less(void **state)
     assert_int_equal(house_start(&tested), 0);
     assert_int_equal(house_open(&tested), 0);
     assert_ours(0, XDP_ATTACHED_SKB);
-    assert_string_equal(view_of(0, 1).mode, "generic");
+    assert_string_equal(house_view(0, 1).mode, "generic");
     house_end(&tested);
-    assert_nobody();
+    wires_assert_nobody();
 
     tested.settings.dataplane.gates[0].xdp.mode = XDP_NATIVE;
     assert_int_equal(house_start(&tested), 0);
     assert_int_equal(house_open(&tested), -ENOTSUP);
-    assert_says(tested.why, "interface out0");
-    assert_says(tested.why, "mode is \"native\"");
+    wires_assert_says(tested.why, "interface out0");
+    wires_assert_says(tested.why, "mode is \"native\"");
     house_end(&tested);
-    assert_nobody();
+    wires_assert_nobody();
 }
 
 /* -- somebody else's -- */
@@ -242,9 +215,9 @@ static void foreign(uint32_t flags, const char *mode)
     assert_int_equal(house_start(&tested), -EEXIST);
     assert_null(tested.xdp);
     snprintf(text, sizeof(text), "in0 has an XDP program that is not ours: id %u", id);
-    assert_says(tested.why, text);
-    assert_says(tested.why, "name \"foreign\"");
-    assert_says(tested.why, mode);
+    wires_assert_says(tested.why, text);
+    wires_assert_says(tested.why, "name \"foreign\"");
+    wires_assert_says(tested.why, mode);
     assert_int_equal(wires_attached(1).id, id);
     assert_int_equal(wires_attached(0).id, 0);
     assert_false(is_pinned("control"));
@@ -277,144 +250,10 @@ static void case_X01_a_program_that_took_the_place_of_ours_stays(void **state)
     assert_int_equal(house_open(&tested), 0);
     bpf_xdp_detach((int)if_nametoindex("in0"), XDP_FLAGS_DRV_MODE, NULL);
     id = wires_attach_foreign(1, XDP_FLAGS_SKB_MODE); /* where the driver does not reach */
-    assert_int_equal(view_of(1, 1).state, XDP_STATE_OFF);
+    assert_int_equal(house_view(1, 1).state, XDP_STATE_OFF);
     house_end(&tested);
     assert_int_equal(wires_attached(1).id, id);
     assert_int_equal(wires_attached(0).id, 0);
-}
-
-/* -- why there is none -- */
-
-/* The daemon goes on; the driver is asked for nothing of ours. */
-static void assert_off(const char *why)
-{
-    tested.settings.dataplane.gates[0].xdp.use = XDP_OPTIONAL;
-    assert_int_equal(house_start(&tested), 0);
-    for (unsigned w = 0; w < WIRES; w++) {
-        struct xdp_view view = view_of(w, 1);
-
-        assert_string_equal(tested.xdp->care.arguments(tested.xdp->care.context, wires_devices[w]),
-                            "");
-        assert_int_equal(view.state, XDP_STATE_OFF);
-        assert_int_equal(view.program, 0);
-        assert_says(view.why, why);
-    }
-    assert_int_equal(house_open(&tested), 0);
-    assert_nobody();
-    assert_null(tested.settings.dataplane.heartbeats);
-    house_serve(&tested);
-    xdp_tend(tested.xdp);
-    xdp_publish(tested.xdp, tested.policy);
-    house_end(&tested);
-}
-
-/* As under `ip netns exec`: whatever is mounted there is out of sight. */
-static void hide_bpffs(void)
-{
-    while (umount("/sys/fs/bpf") == 0)
-        ;
-}
-
-static void case_X04_without_a_bpf_file_system(void **state)
-{
-    (void)state;
-    hide_bpffs();
-    tested.settings.control.pins = "/sys/fs/bpf/nowhere/v1";
-    assert_int_equal(house_start(&tested), -ENOTSUP);
-    assert_string_equal(
-        tested.why,
-        "gate front, interface out0: xdp is \"required\", but control.pins is "
-        "/sys/fs/bpf/nowhere/v1, and /sys/fs/bpf is on no BPF file system: mount one (mount -t bpf "
-        "bpf /sys/fs/bpf); `ip netns exec` hides it, nsenter --net=/run/netns/NAME does not");
-    assert_off("mount -t bpf bpf /sys/fs/bpf");
-}
-
-static void case_X04_with_pins_elsewhere_than_on_the_bpf_file_system(void **state)
-{
-    (void)state;
-    tested.settings.control.pins = "/tmp/nowhere/sluice/v1";
-    assert_int_equal(mount("bpf", "/sys/fs/bpf", "bpf", 0, NULL), 0);
-    assert_int_equal(house_start(&tested), -ENOTSUP);
-    assert_says(tested.why, "/tmp/nowhere/sluice/v1, and /tmp is on no BPF file system: name a "
-                            "folder below /sys/fs/bpf, which is one");
-    assert_int_equal(access("/tmp/nowhere", F_OK), -1);
-    tested.settings.control.pins = "/nowhere/v1/";
-    assert_int_equal(house_start(&tested), -ENOTSUP);
-    assert_says(tested.why, "/nowhere/v1/, and / is on no");
-    assert_int_equal(umount("/sys/fs/bpf"), 0);
-}
-
-static void drop_capability(unsigned bit)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[2];
-
-    if (syscall(SYS_capget, &header, data) != 0)
-        abort();
-    data[bit / 32].effective &= ~(1u << bit % 32);
-    data[bit / 32].permitted &= ~(1u << bit % 32);
-    if (syscall(SYS_capset, &header, data) != 0)
-        abort();
-}
-
-/* In a process that may be spoiled; its exit code. */
-static int in_child(int (*run)(void))
-{
-    int status;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        _exit(run());
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static bool says(const char *text, const char *part)
-{
-    if (!strstr(text, part) || strchr(text, '\n'))
-        fprintf(stderr, "\"%s\" does not say \"%s\"\n", text, part);
-    return strstr(text, part) && !strchr(text, '\n');
-}
-
-static int load_unprivileged(void)
-{
-    drop_capability(CAP_BPF);
-    drop_capability(CAP_SYS_ADMIN);
-    return house_start(&tested) != 0 && says(tested.why, "XDP programs without CAP_BPF") &&
-                   wires_attached(0).id == 0
-               ? 0
-               : 1;
-}
-
-static void case_X04_without_the_capability(void **state)
-{
-    (void)state;
-    assert_int_equal(in_child(load_unprivileged), 0);
-}
-
-/* Kernels from 5.11 on count maps by memory cgroup: there it loads, the older ones say why not. */
-static int load_in_little_memory(void)
-{
-    const struct rlimit little = {65536, 65536};
-
-    drop_capability(CAP_SYS_RESOURCE);
-    drop_capability(CAP_IPC_LOCK);
-    if (setrlimit(RLIMIT_MEMLOCK, &little) != 0)
-        return 2;
-    if (house_start(&tested) != 0)
-        return says(tested.why, "locked memory is limited to 64 KiB") ? 0 : 1;
-    if (house_open(&tested) != 0 || strcmp(wires_attached(0).name, GATE_PROGRAM) != 0)
-        return 3;
-    house_end(&tested);
-    return 0;
-}
-
-static void case_X04_with_little_locked_memory(void **state)
-{
-    (void)state;
-    assert_int_equal(in_child(load_in_little_memory), 0);
-    assert_nobody();
 }
 
 int main(void)
@@ -429,10 +268,6 @@ int main(void)
         WIRES_TEST(case_X01_a_foreign_native_program_is_named_and_left_alone),
         WIRES_TEST(case_X01_a_foreign_generic_program_is_named_and_left_alone),
         WIRES_TEST(case_X01_a_program_that_took_the_place_of_ours_stays),
-        WIRES_TEST(case_X04_without_a_bpf_file_system),
-        WIRES_TEST(case_X04_with_pins_elsewhere_than_on_the_bpf_file_system),
-        WIRES_TEST(case_X04_without_the_capability),
-        WIRES_TEST(case_X04_with_little_locked_memory),
     };
 
     kernel_skip_if_missing();

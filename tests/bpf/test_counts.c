@@ -16,14 +16,6 @@ static const struct admission_tenant_counters *counted(uint32_t id)
     return dataplane_front_tenant(tested.xdp->dataplane, id);
 }
 
-static struct xdp_counts at_wire(unsigned wire)
-{
-    struct xdp_view view;
-
-    xdp_view(tested.xdp, wire, 1, &view);
-    return view.counts;
-}
-
 static void run_house(void)
 {
     assert_int_equal(house_start(&tested), 0);
@@ -55,12 +47,12 @@ static void what_programs_count_goes_to_the_data_plane(void **state)
     assert_int_equal(service->attempts, 5);
     assert_int_equal(service->refused[REASON_RATE], 2);
     assert_int_equal(service->unanswered, 2);
-    counts = at_wire(0);
+    counts = house_view(0, 1).counts;
     assert_int_equal(counts.received, 5);
     assert_int_equal(counts.guarded, 0);
     assert_int_equal(counts.passed, 3);
     assert_int_equal(counts.dropped[REASON_RATE], 2);
-    assert_int_equal(at_wire(1).received, 0);
+    assert_int_equal(house_view(1, 1).counts.received, 0);
     house_end(&tested);
 }
 

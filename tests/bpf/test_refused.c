@@ -52,10 +52,9 @@ static void assert_said(void (*run)(void), const char *expected)
 
 static void assert_off(const char *why)
 {
-    struct xdp_view view;
-
     for (unsigned w = 0; w < WIRES; w++) {
-        xdp_view(tested.xdp, w, 1, &view);
+        const struct xdp_view view = house_view(w, 1);
+
         assert_int_equal(view.state, XDP_STATE_OFF);
         assert_string_equal(view.why, why);
     }

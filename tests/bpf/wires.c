@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/bpf/wires.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/if_link.h>
@@ -31,7 +38,7 @@ static _Noreturn void give_up(const char *what, int line)
 
 /* -- the namespace -- */
 
-static _Noreturn void skip(const char *why)
+static _Noreturn void skip_all(const char *why)
 {
     printf("1..0 # SKIP %s: %s\n", why, strerror(errno));
     exit(SKIPPED);
@@ -47,17 +54,17 @@ static void remove_folder(void)
 void wires_enter(void)
 {
     if (unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
-        skip("no namespaces of its own");
+        skip_all("no namespaces of its own");
     REQUIRE(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
     REQUIRE(mkdtemp(folder));
     if (mount("bpf", folder, "bpf", 0, NULL) != 0) {
         rmdir(folder);
-        skip("no BPF file system");
+        skip_all("no BPF file system");
     }
     atexit(remove_folder);
     snprintf(pins, sizeof(pins), "%s/sluice/v1", folder);
     if (system("ip link add type veth && ip link del veth0") != 0)
-        skip("no veth");
+        skip_all("no veth");
 }
 
 const char *wires_pins(void)
@@ -109,7 +116,34 @@ uint32_t wires_attach_foreign(unsigned wire, uint32_t flags)
     return wires_attached(wire).id;
 }
 
+void wires_assert_nobody(void)
+{
+    for (unsigned w = 0; w < WIRES; w++)
+        assert_int_equal(wires_attached(w).id, 0);
+}
+
+struct xdp_view house_view(unsigned wire, uint64_t now_ns)
+{
+    struct xdp_view view;
+
+    xdp_view(tested.xdp, wire, now_ns, &view);
+    return view;
+}
+
 /* -- what is said -- */
+
+bool wires_says(const char *text, const char *part)
+{
+    if (strstr(text, part) && !strchr(text, '\n'))
+        return true;
+    fprintf(stderr, "\"%s\" does not say \"%s\" in a line\n", text, part);
+    return false;
+}
+
+void wires_assert_says(const char *text, const char *part)
+{
+    assert_true(wires_says(text, part));
+}
 
 #define SAID_MAX 65536
 

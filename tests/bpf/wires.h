@@ -44,6 +44,12 @@ struct xdp_attached wires_attached(unsigned wire);
 /* Attaches a program that is nobody's, by name "foreign"; its id. */
 uint32_t wires_attach_foreign(unsigned wire, uint32_t flags);
 
+void wires_assert_nobody(void); /* is attached */
+
+/* Does the text, a single line, say that? If not it is shown on stderr. */
+bool wires_says(const char *text, const char *part);
+void wires_assert_says(const char *text, const char *part);
+
 /* What is said on stderr while it runs; the caller frees it. */
 char *wires_said_by(void (*run)(void));
 
@@ -66,6 +72,7 @@ void house_end(struct house *house);
 extern struct house tested;
 int wires_set_up(void **state);
 int wires_tear_down(void **state);
+struct xdp_view house_view(unsigned wire, uint64_t now_ns); /* of that house */
 #define WIRES_TEST(name) cmocka_unit_test_setup_teardown(name, wires_set_up, wires_tear_down)
 
 /* A daemon in a process of its own, with its devices set up, `attempts` of them counted, which then
