@@ -219,7 +219,11 @@ void prefix_table_free(struct prefix_table *table)
 
 static inline const struct prefix_range *range_at(const void *arrays, uint32_t number)
 {
-    return &((const struct prefix_table *)arrays)->ranges[number];
+    const struct prefix_range *range = &((const struct prefix_table *)arrays)->ranges[number];
+
+    if (!range) /* never: the search need not look, as it must where ranges are in maps */
+        __builtin_unreachable();
+    return range;
 }
 
 uint32_t prefix_table_find(const struct prefix_table *table, const struct address *address)
